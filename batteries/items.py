@@ -12,7 +12,8 @@ from batteries.canonical_json import canonical_json, digest
 from batteries.errors import InputError
 from batteries.files.atomic_write import atomic_write
 from batteries.files.file_reading import describe, read_json_lines, read_yaml, validate_line
-from batteries.stimulus.asset_files import AssetReader
+from batteries.stimulus.asset_files import AssetReader, copy_asset
+from batteries.stimulus.parts import asset_parts, path_of
 from batteries.store_format import RESERVED_FACTOR_NAMES
 from batteries.tasks import task_named
 
@@ -125,6 +126,18 @@ def save_battery(battery: Battery, path: Path) -> None:
     rows: Iterable[Any] = (header.model_dump(mode="json"), *items)
     with atomic_write(path) as file:
         file.writelines(canonical_json(row).decode() + "\n" for row in rows)
+
+
+def copy_assets(items: Iterable[Item], source: Path, target: Path) -> None:
+    """Copy the pictures, sounds and videos of items from the folder of one battery to the folder of another battery.
+
+    Raises
+    ------
+    InputError
+        If the other folder has a different file with the same name, or a file cannot be copied.
+    """
+    for path in {path_of(part) for item in items for part in asset_parts(item.content)}:
+        copy_asset(source, target, path)
 
 
 def _load_json_lines(path: Path) -> tuple[Battery, list[str]]:

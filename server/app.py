@@ -7,13 +7,14 @@ from werkzeug.exceptions import HTTPException, TooManyRequests
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from experiment.study.definition import Study
+from server.asset_copies import keep_assets
 from server.context import Context, context
 from server.health import health
 from server.laboratory import laboratory
 from server.locations import assets_folder
 from server.logs import logger
 from server.metrics import measure, note_unavailable
-from server.participants.assets import assets, keep_assets
+from server.participants.assets import assets
 from server.participants.participant_auth import NoEntry, NoSession
 from server.participants.study_page import web_client
 from server.participants.views import participants

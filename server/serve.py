@@ -25,11 +25,11 @@ from granian.server import MPServer
 from batteries.errors import InputError
 from batteries.files.private_files import open_folder_warning
 from experiment.load_study import load_study
+from server.asset_copies import keep_assets
 from server.gateway import DROP_CONNECTIONS
 from server.locations import assets_folder, secrets_folder, store_location
 from server.logs import logger, write_json_lines
 from server.metrics import share_figures
-from server.participants.assets import keep_assets
 from server.recruitment.prolific_token import prolific_tokens
 from server.security.secret_files import read_secrets
 from server.settings import Settings

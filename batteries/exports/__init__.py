@@ -17,6 +17,7 @@ from batteries.errors import InputError
 from batteries.files.csv_files import is_formula, write_rows
 from batteries.files.file_reading import describe
 from batteries.items import Battery, Item
+from batteries.stimulus.parts import needs_newer_form
 from batteries.tasks.multiple_choice import MultipleChoice
 
 KEYS_FILE = "keys.csv"
@@ -161,6 +162,11 @@ def _trial(item: Item, phase: Phase) -> ExportedTrial:
         raise InputError(
             f"the item `{item.item_id}` has the task `{item.task}`, but only items of the task `{task.name}` can be "
             "exported. Fix: remove the item from the battery."
+        )
+    if needs_newer_form(item.content):
+        raise InputError(
+            f"the item `{item.item_id}` has a stimulus, pictures or several answers, which this export cannot contain. "
+            "Fix: remove the item from the battery, or run the study with `equipoise serve`."
         )
     try:
         return ExportedTrial(phase, item, task.checked_content(item.content, item.key))

@@ -1,6 +1,7 @@
 """Reading the files of a battery's pictures, sounds and videos: where they are, what they contain, their SHA-256."""
 
 import hashlib
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -120,6 +121,29 @@ def asset_file(folder: Path, path: str) -> Path:
     if not file.is_file():
         raise InputError(f"{path}: this is not a file. Fix: write the name of a file.")
     return file
+
+
+def copy_asset(source: Path, target: Path, path: str) -> None:
+    """Copy an asset from the folder of one battery to the folder of another battery.
+
+    Raises
+    ------
+    InputError
+        If the other folder has a different file with this name, or the file cannot be copied.
+    """
+    file, copy = asset_file(source, path), target / path
+    try:
+        if copy.exists():
+            if copy.read_bytes() == file.read_bytes():
+                return
+            raise InputError(f"{copy}: another file has this name. Fix: rename the file, or choose another folder.")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+    except OSError as error:
+        raise InputError(
+            f"{copy}: cannot be written ({error.strerror}). Fix: check the permissions of the folder and the free "
+            "space on the disk."
+        ) from None
 
 
 def _bytes_of(folder: Path, path: str, kind: str) -> bytes:

@@ -183,3 +183,8 @@ def option_words(content: Mapping[str, Any]) -> list[str]:
 def stimulus_words(content: Mapping[str, Any]) -> str:
     """Return the texts of a stimulus, without the descriptions of its pictures, sounds and videos."""
     return "\n\n".join(part["text"] for part in content.get("stimulus", ()) if "text" in part)
+
+
+def needs_newer_form(content: Mapping[str, Any]) -> bool:
+    """Return True if an item has a stimulus, several answers or pictures as options, besides texts and one answer."""
+    return bool(content.get("stimulus") or content.get("several")) or any(asset_parts(content))

@@ -19,6 +19,7 @@ from batteries.errors import InputError
 from batteries.files.csv_files import is_index, parse_csv, refuse_duplicate_columns, unguarded, write_rows
 from batteries.files.file_reading import describe, read_text
 from batteries.items import Battery, BatteryHeader, Item, Level
+from batteries.stimulus.parts import needs_newer_form
 from batteries.tasks import task_named
 from batteries.vignettes.perturbation import PERTURBATION_COLUMNS
 from batteries.vignettes.templates.models import condition_code, condition_letter, demand_condition, is_condition
@@ -153,10 +154,11 @@ def vignette_text(content: Mapping[str, Any]) -> str:
 
 
 def _row(item: Item, dimensions: tuple[str, ...]) -> list[object]:
-    if item.task != "multiple_choice" or len(options := item.content["options"]) != 4:  # type: ignore[arg-type]
+    is_question = item.task == "multiple_choice" and not needs_newer_form(item.content)
+    if not is_question or len(options := item.content["options"]) != 4:  # type: ignore[arg-type]
         raise InputError(
-            f"the item `{item.item_id}` is not a multiple-choice question with four options, so a CSV file of the "
-            "published format cannot contain it. Fix: export the battery in another format."
+            f"the item `{item.item_id}` is not a multiple-choice question with four texts as options, so a CSV file of "
+            "the published format cannot contain it. Fix: export the battery in another format."
         )
     factors = item.factors
     assert isinstance(item.key, int)

@@ -8,7 +8,7 @@ from batteries.errors import InputError
 from batteries.exports.gorilla import gorilla_spreadsheets
 from batteries.exports.jspsych import jspsych_files
 from batteries.files.atomic_folder import write_new_folder
-from batteries.items import Battery, load_battery, save_battery
+from batteries.items import Battery, copy_assets, load_battery, save_battery
 from batteries.variants.battery import Variants, with_variants
 from batteries.vignettes.battery_writer import check_output, write_battery
 from batteries.vignettes.build import BatteryBuilder
@@ -112,6 +112,8 @@ def battery_build(
     builder = BatteryBuilder(templates_folder(templates), _path(tables), asked, seed, spec)
     with progress_bar("Building", builder.n_items) as on_item:
         write_battery(builder.header, builder.items(), builder.dimensions, output, on_item)
+    if spec is not None:
+        copy_assets(builder.added, spec.parent, output.parent)
     return builder.n_items
 
 
@@ -161,7 +163,7 @@ def battery_preview(source: Path | str, output: Path | str) -> None:
     check_output(output, [".html"])
     battery, study = _battery_and_study(source)
     with spinner("Writing the preview"):
-        write_preview(battery, study.groups if study else None, output)
+        write_preview(battery, study.groups if study else None, output, _folder_of(source, study))
 
 
 def battery_export(source: Path | str, form: str, output: Path | str, answers: bool = False) -> int | None:
@@ -259,8 +261,14 @@ def battery_variants(
     not_tested = [*study.definition.practice, *study.definition.attention_checks] if study else []
     kept = [keep_order] if isinstance(keep_order, str) else keep_order
     variants = with_variants(battery, not_tested, n_orders, _path(paraphrases), kept)
+    copy_assets(variants.battery.items, _folder_of(source, study), output.parent)
     save_battery(variants.battery, output)
     return variants
+
+
+def _folder_of(source: Path, study: Study | None) -> Path:
+    """Return the folder of a battery, which contains its pictures."""
+    return (source / study.definition.battery).parent if study else source.parent
 
 
 def _battery_and_study(source: Path) -> tuple[Battery, Study | None]:

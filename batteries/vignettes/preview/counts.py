@@ -103,8 +103,8 @@ def position_table(items: list[Item], groups: Mapping[str, int] | None) -> dict[
 
 def _positions(items: list[Item], n_options: int, groups: Mapping[str, int] | None) -> list[Position]:
     sizes = [_n_options(item) for item in items]
-    right = Counter(item.key for item in items)
-    in_groups = [Counter(item.key for item in seen) for seen in part_by_group(items, groups).values()] if groups else []
+    right = _right_positions(items)
+    in_groups = [_right_positions(seen) for seen in part_by_group(items, groups).values()] if groups else []
     return [
         Position(
             right[position],
@@ -116,10 +116,15 @@ def _positions(items: list[Item], n_options: int, groups: Mapping[str, int] | No
     ]
 
 
+def _right_positions(items: list[Item]) -> Counter[Any]:
+    """Return the number of items with a right option in each position. An item can have several right options."""
+    return Counter(number for item in items for number in (item.key if isinstance(item.key, list) else [item.key]))
+
+
 def _n_options(item: Item) -> int:
     return len(ItemTexts.of(item.content).options)
 
 
 def _same_answer(items: list[Item]) -> float:
     """Return the highest possible accuracy of a participant who always chooses the same position."""
-    return max(Counter(item.key for item in items).values()) / len(items)
+    return max(Counter(str(item.key) for item in items).values()) / len(items)

@@ -15,6 +15,7 @@ from batteries.vignettes.preview.balance import balance_facts, group_rows
 from batteries.vignettes.preview.counts import position_table, word_rows
 from batteries.vignettes.preview.factors import distinct_levels, level_sort_key, page_sort_key
 from batteries.vignettes.preview.matrix import counterbalance_matrix
+from batteries.vignettes.preview.pictures import small_pictures
 from batteries.vignettes.preview.side_by_side import scenarios_side_by_side
 from batteries.vignettes.preview.texts import ItemTexts
 from batteries.vignettes.preview.wording import kind_words, number_with_noun, reading_span, reading_time, span
@@ -34,7 +35,7 @@ _HEAD_FACTORS = (
 )
 
 
-def write_preview(battery: Battery, groups: Mapping[str, int] | None, path: Path) -> None:
+def write_preview(battery: Battery, groups: Mapping[str, int] | None, path: Path, folder: Path | None = None) -> None:
     """Write a battery as one HTML page that needs no network and no JavaScript.
 
     Parameters
@@ -46,6 +47,8 @@ def write_preview(battery: Battery, groups: Mapping[str, int] | None, path: Path
         Counterbalance group (from 1) of every test item, by item id. None if the battery is shown without a study.
     path
         The HTML file. The same battery and groups always give the same bytes.
+    folder
+        The folder of the battery, which contains its pictures. Without it, the page has only their descriptions.
 
     Raises
     ------
@@ -53,7 +56,7 @@ def write_preview(battery: Battery, groups: Mapping[str, int] | None, path: Path
         If an item does not have the task `multiple_choice`, if the battery has none of the items in `groups`, or if the
         page cannot be written.
     """
-    page = render_preview(battery, groups)
+    page = render_preview(battery, groups, folder)
     with atomic_write(path) as file:
         file.write(page)
 
@@ -72,7 +75,7 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def render_preview(battery: Battery, groups: Mapping[str, int] | None) -> str:
+def render_preview(battery: Battery, groups: Mapping[str, int] | None, folder: Path | None = None) -> str:
     """Return the page that `write_preview` writes."""
     tested = _tested(battery, groups)
     ids = {item.item_id for item in tested}
@@ -93,8 +96,8 @@ def render_preview(battery: Battery, groups: Mapping[str, int] | None) -> str:
             matrix=None if groups is None or not stories else counterbalance_matrix(stories, groups),
             conditions=distinct_levels(stories, "condition"),
             scenarios=scenarios_side_by_side(stories, groups or {}),
-            listed=_listed(item for item in tested if "scenario" not in item.factors),
-            others=_listed(item for item in battery.items if item.item_id not in ids),
+            listed=_listed((item for item in tested if "scenario" not in item.factors), folder),
+            others=_listed((item for item in battery.items if item.item_id not in ids), folder),
         )
     )
 
@@ -121,7 +124,7 @@ def _tested(battery: Battery, groups: Mapping[str, int] | None) -> list[Item]:
     return sorted(tested, key=page_sort_key)
 
 
-def _listed(items: Iterable[Item]) -> dict[str, Any]:
+def _listed(items: Iterable[Item], folder: Path | None) -> dict[str, Any]:
     """Return the first items, for a plain list on the page.
 
     The result also has the number of all items and their words.
@@ -133,6 +136,7 @@ def _listed(items: Iterable[Item]) -> dict[str, Any]:
             "texts": (texts := ItemTexts.of(item.content)),
             "options": texts.options_with_right(item.key),
             "factors": item.factors,
+            "pictures": small_pictures(item.content, folder),
         }
         for item in items[:_MOST_LISTED]
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, TypeVar
 
-from batteries.stimulus.parts import option_words
+from batteries.stimulus.parts import option_words, stimulus_words
 
 _TOKEN = re.compile(r"\s*(?:\w+(?:['’-]\w+)*|[^\w\s])|\s+\Z")
 """A word or a punctuation mark, together with the space before it."""
@@ -25,7 +25,8 @@ class ItemTexts:
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> "ItemTexts":
         """Return the texts in the content of a multiple-choice item."""
-        return cls(content.get("text", ""), content["prompt"], tuple(option_words(content)))
+        story = "\n\n".join(text for text in (stimulus_words(content), content.get("text", "")) if text)
+        return cls(story, content["prompt"], tuple(option_words(content)))
 
     @property
     def n_story_words(self) -> int:
@@ -39,7 +40,8 @@ class ItemTexts:
 
     def options_with_right(self, key: object) -> list[tuple[str, bool]]:
         """Return each option with True for the right option, otherwise False."""
-        return [(option, number == key) for number, option in enumerate(self.options, start=1)]
+        right = key if isinstance(key, list) else [key]
+        return [(option, number in right) for number, option in enumerate(self.options, start=1)]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from batteries import intuition
 from batteries.errors import InputError
-from batteries.items import Battery, Item, load_battery
+from batteries.items import Battery, Item, copy_assets, load_battery
 from batteries.tasks import task_named
 from batteries.vignettes.battery_writer import write_battery
 from batteries.vignettes.build import BatteryBuilder
@@ -54,6 +54,7 @@ def _build(folder: Path) -> Battery:
     with TemporaryDirectory(prefix="equipoise-check-") as temporary:
         output = Path(temporary) / "battery.jsonl"
         write_battery(builder.header, builder.items(), builder.dimensions, output, lambda: None)
+        copy_assets(builder.added, folder, output.parent)
         return load_battery(output)
 
 
@@ -64,14 +65,20 @@ def _questions(battery: Battery) -> list[Item]:
 def answer_keys_point(study: Study) -> Point:
     """Check that the right answer is in each position equally often, in the battery and in each group."""
     subject = "Answer keys"
-    by_group = {group: Counter(map(_right, items)) for group, items in sorted(study.test_items_by_group.items())}
+    by_group = {
+        group: Counter(_right(item) for item in items if not isinstance(item.key, list))
+        for group, items in sorted(study.test_items_by_group.items())
+    }
     total = sum(by_group.values(), Counter[str]())
+    if not total:
+        return passed(subject, "no test item has one right answer, so no position is right more often than others.")
     most_often, n_most = total.most_common(1)[0]
     n_items = total.total()
     habit = f"always answering {most_often} is right in {n_most} of {n_items} test items ({n_most / n_items:.0%})"
     if any(task_named(item.task).categories for item in study.test_items):
         return _over_groups(subject, by_group, habit)
-    chance = sum(1 / len(task_named(item.task).responses(item.content)) for item in study.test_items) / n_items
+    tested = [item for item in study.test_items if not isinstance(item.key, list)]
+    chance = sum(1 / len(task_named(item.task).responses(item.content)) for item in tested) / n_items
     if n_most / n_items > chance + MOST_ABOVE_CHANCE:
         return needs_attention(
             subject,
@@ -79,7 +86,7 @@ def answer_keys_point(study: Study) -> Point:
             "change the order of options in some items (`equipoise battery variants` does this).",
         )
     for group, counts in by_group.items():
-        position, n_here = counts.most_common(1)[0]
+        position, n_here = counts.most_common(1)[0] if counts else ("", 0)
         if n_here - math.ceil(counts.total() * chance) > MOST_ITEMS_APART:
             return needs_attention(
                 subject,

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from batteries.errors import InputError
+from equipoise.commands.check.assets import assets_points
 from equipoise.commands.check.battery import answer_keys_point, battery_point
 from equipoise.commands.check.browser import browser_points, skipped_points
 from equipoise.commands.check.checklist import Checklist, failed, problem_and_fix
@@ -63,6 +64,7 @@ def check(study: StudyFolder, store: StoreAddress | None = None, browser: bool =
             translation_point(study),
             battery_point(study),
             answer_keys_point(study),
+            *assets_points(study),
             groups_point(study),
             quotas_point(study),
             duration_point(study),

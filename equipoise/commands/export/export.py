@@ -47,6 +47,7 @@ from analysis.exports.table_files import TableFile, require_package
 from analysis.provenance.record import RunningDigest, columns_since_the_digest
 from batteries.files.atomic_folder import new_private_folder
 from batteries.files.csv_files import write_rows
+from batteries.stimulus.parts import FOLDER, asset_parts, path_of, stored_name
 from equipoise.commands.export.stored_trials import StoredTrials
 from equipoise.commands.export.tables import (
     events_table,
@@ -69,6 +70,7 @@ from equipoise.commands.study_trials import may_have_responses, no_responses
 from equipoise.progress_bar import progress_bar
 from experiment.records import Kind
 from experiment.study.definition import Study
+from server.asset_copies import kept_asset
 from server.locations import store_location
 from server.settings import read_settings
 from server.store import Access, Store
@@ -173,6 +175,13 @@ class _Writer:
     batteries: tuple[str, ...] = ()
     data_digest: str = ""
     since_the_digest: set[str] = field(default_factory=set)
+    has_assets: bool = False
+    """True if the items of the data have pictures, sounds or videos."""
+
+    @property
+    def assets(self) -> Path:
+        """The folder of the pictures, sounds and videos, next to the items."""
+        return (self.folder / self.format.path_of("items.jsonl")).parent / FOLDER
 
     def write_tables(self) -> None:
         """Write all tables, and the items."""
@@ -283,8 +292,12 @@ class _Writer:
 
     def _write_items(self, trials: StoredTrials) -> None:
         """Write the items of all batteries in the data, with the digest of the battery of each item."""
+        contents = {key: json.loads(values[2]) for key, values in trials.items.items()}
+        missing = self._copy_assets(contents.values())
         with self._opened("items.jsonl") as file:
-            header = {"study": self.study.name, "batteries": list(self.batteries)}
+            header: dict[str, Any] = {"study": self.study.name, "batteries": list(self.batteries)}
+            if missing:
+                header["files_not_found"] = missing
             if self.study.battery.canary is not None:
                 header["canary"] = self.study.battery.canary
             file.write(json.dumps(header, ensure_ascii=False) + "\n")
@@ -293,6 +306,23 @@ class _Writer:
                 item = {"battery": battery, "item_id": item_id, "task": task, "factors": factors, "content": content,
                         "key": key}  # fmt: skip
                 file.write(json.dumps(item, ensure_ascii=False) + "\n")
+
+    def _copy_assets(self, contents: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Copy the pictures, sounds and videos of items, named by their digests. Return the names of missing files.
+
+        A file is missing if sessions began with an earlier file, and the server's copy is on another machine.
+        """
+        parts = {stored_name(part): part for content in contents for part in asset_parts(content)}
+        self.has_assets = bool(parts)
+        missing = []
+        for name, part in sorted(parts.items()):
+            data = kept_asset(self.study, read_settings(), part)
+            if data is None:
+                missing.append(f"{path_of(part)} ({name})")
+                continue
+            self.assets.mkdir(parents=True, exist_ok=True)
+            (self.assets / name).write_bytes(data)
+        return missing
 
     def _opened(self, name: str) -> TextIO:
         path = self.folder / self.format.path_of(name)
@@ -338,6 +368,10 @@ class _Writer:
         self._text(PROVENANCE, provenance_json(about, {"tables": tables, "items": self.format.path_of("items.jsonl"),
                    "codebook": self.format.path_of("codebook.json")}))  # fmt: skip
         files = {self.format.path_of(name): meaning for name, meaning in _MEANINGS.items()}
+        if self.has_assets:
+            files[f"{self.assets.relative_to(self.folder).as_posix()}/"] = (
+                "pictures, sounds and videos of the items; each name is the `sha256` of the file in items.jsonl"
+            )
         self._text("README.md", readme_text(about, files, tables, self.format.about_trials))
         write_checksums(self.folder)
 

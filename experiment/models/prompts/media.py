@@ -20,7 +20,7 @@ from experiment.study.definition import Study
 from experiment.texts import Texts
 
 Pictures = Literal["sent", "described"]
-"""How models get pictures, sounds and videos: as files, or as descriptions in words."""
+"""The form of pictures, sounds and videos for models: files, or descriptions in words."""
 SENDABLE = frozenset({".png", ".jpg", ".jpeg", ".webp", ".wav", ".mp3", ".mp4"})
 """Suffixes of files that services of language models accept."""
 _OPEN, _MIDDLE, _CLOSE = "\ue0f0", "\ue0f1", "\ue0f2"

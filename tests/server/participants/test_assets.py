@@ -15,7 +15,7 @@ from batteries.errors import InputError
 from experiment.load_study import load_study
 from experiment.study.definition import Study
 from server.app import create_app
-from server.participants.assets import keep_assets
+from server.asset_copies import keep_assets
 from server.settings import Settings
 from server.store import SqliteStore
 from tests.paths import MEDIA
