@@ -20,7 +20,9 @@ import equipoise
 from analysis.exports.codebook import ABOUT_TABLES, TABLES, Column
 from analysis.imports.table_map import TableMap, WideColumns
 from batteries.items import BatteryHeader, Item
+from batteries.stimulus.parts import ImagePart, SoundPart, TextPart, VideoPart
 from batteries.tasks import TASKS
+from batteries.tasks.multiple_choice import Several
 from batteries.vignettes.spec import BuildSpec
 from equipoise.cli.main import main as command_line
 from experiment.study.definition import StudyDefinition
@@ -372,6 +374,11 @@ def battery_page() -> str:
         note = " ".join(inspect.getdoc(type(task)).split("\n\n")[0].split())  # type: ignore[union-attr]
         heading = f"`content` of the task `{name}`"
         sections.append(_section(heading, task.content_model, intro=note))
+    parts = {
+        "`several`": Several, "A text of the stimulus": TextPart, "A picture": ImagePart, "A sound": SoundPart,
+        "A video": VideoPart,
+    }  # fmt: skip
+    sections += [_section(heading, model) for heading, model in parts.items()]
     return "\n".join(sections)
 
 
