@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import equipoise as eq
 from batteries.errors import InputError
 from batteries.items import load_battery
+from equipoise.cli.main import main
 from equipoise.commands.battery import battery_export, battery_preview, battery_variants
 from equipoise.commands.check.assets import assets_points
 from equipoise.commands.check.battery import answer_keys_point
@@ -148,3 +150,16 @@ def test_several_answers_are_scored_with_partial_credit(study: Study, tmp_path: 
     scores = trials.set_index("item_id")["score"].to_dict()
     assert scores["q2"] == 1
     assert trials.set_index("item_id")["response"].to_dict()["q2"] in ([1, 2], "[1, 2]")
+
+
+def test_simulated_participants_take_the_study_and_it_is_analyzed(folder: Path, tmp_path: Path) -> None:
+    def run(*arguments: object) -> str:
+        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    run("simulate", folder, "-n", 4)
+    run("analyze", folder, "-o", tmp_path / "results")
+    trials = eq.read_trials(folder / "data" / "equipoise.db")
+    assert trials["item_id"].value_counts().to_dict() == {"p1": 4, "q1": 4, "q2": 4, "q3": 4}
+    assert (tmp_path / "results" / "report.html").is_file()

@@ -16,6 +16,7 @@ from experiment.load_study import load_study
 from experiment.study.definition import Study
 from server.app import create_app
 from server.asset_copies import keep_assets
+from server.response_headers import StrictHeaders
 from server.settings import Settings
 from server.store import SqliteStore
 from tests.paths import MEDIA
@@ -145,6 +146,16 @@ def test_the_policy_of_the_page_allows_files_of_this_server_only(app: Flask) -> 
     assert "img-src 'self' data: blob:" in policy
     assert "media-src 'self' blob:" in policy
     assert "connect-src 'self'" in policy
+
+
+def test_published_plugins_may_have_sounds_and_videos_as_data() -> None:
+    sent: list[dict[str, str]] = []
+    app = StrictHeaders(lambda _, start: start("200 OK", []) or [], has_plugins=True)
+    app({"wsgi.url_scheme": "http"}, lambda _status, headers: sent.append(dict(headers)))  # type: ignore[arg-type]
+    policy = sent[0]["Content-Security-Policy"].split("; ")
+    assert "media-src 'self' blob: data:" in policy
+    assert "connect-src 'self' data:" in policy
+    assert "script-src 'self'" in policy
 
 
 def test_several_answers_are_stored_and_other_answers_refused(app: Flask) -> None:
