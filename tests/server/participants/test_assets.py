@@ -107,6 +107,12 @@ def test_a_file_that_no_item_names_is_not_served(tmp_path: Path, store: SqliteSt
     assert get(app, address(secret, ".png")).status_code == 404
 
 
+def test_other_files_in_the_folder_of_the_copies_are_not_served(app: Flask, study: Study) -> None:
+    for name in ("notes.txt", "notes.png", f"{'0' * 64}.png-12345678.part"):
+        (study.folder / "data" / "assets" / name).write_bytes(picture())
+        assert get(app, f"/asset/{name}").status_code == 404
+
+
 def test_the_page_gets_addresses_and_html_and_no_names_of_files(app: Flask) -> None:
     participant = Participant(app)
     participant.start()
