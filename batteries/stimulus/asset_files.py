@@ -9,8 +9,6 @@ from typing import Any
 
 from batteries.errors import InputError
 from batteries.stimulus.parts import FOLDER, MEDIA_TYPES, asset_parts, kind_of, path_of
-from batteries.stimulus.pictures import measure_picture
-from batteries.stimulus.recordings import measure_recording
 
 MOST_MEGABYTES = {"image": 10, "sound": 20, "video": 100}
 """Largest size of one file, in megabytes of 1,000,000 bytes. Participants load every file before they need it."""
@@ -96,8 +94,18 @@ def read_asset(folder: Path, path: str, kind: str) -> dict[str, Any]:
         names = ", ".join(f"`{known}`" for known in allowed)
         raise InputError(f"{path}: the name of this file must end in {names}. Fix: use a file with such a format.")
     _check_format(path, suffix, data)
-    measure = measure_picture if kind == "image" else measure_recording
-    return {"sha256": hashlib.sha256(data).hexdigest(), **measure(path, suffix, data)}
+    return {"sha256": hashlib.sha256(data).hexdigest(), **_measures(path, suffix, data, kind)}
+
+
+def _measures(path: str, suffix: str, data: bytes, kind: str) -> dict[str, int]:
+    # Imported here, because batteries without files need none of these modules and their libraries.
+    if kind == "image":
+        from batteries.stimulus import pictures  # noqa: PLC0415
+
+        return pictures.measure_picture(path, suffix, data)
+    from batteries.stimulus import recordings  # noqa: PLC0415
+
+    return recordings.measure_recording(path, suffix, data)
 
 
 def asset_file(folder: Path, path: str) -> Path:

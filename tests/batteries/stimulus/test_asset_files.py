@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from batteries.errors import InputError
 from batteries.items import load_battery, save_battery
-from batteries.stimulus import asset_files, pictures, recordings
+from batteries.stimulus import pictures, recordings
 from batteries.stimulus.asset_files import read_asset
 from batteries.stimulus.parts import ImagePart
 from tests.paths import MEDIA, STUDIES
@@ -94,8 +94,8 @@ def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     part = {"image": put(tmp_path, "a.png", picture()), "alt": "A square"}
     path = write_battery(tmp_path, part, part, part)
     n_read = []
-    measure = asset_files.measure_picture
-    monkeypatch.setattr(asset_files, "measure_picture", lambda *given: n_read.append(given) or measure(*given))
+    measure = pictures.measure_picture
+    monkeypatch.setattr(pictures, "measure_picture", lambda *given: n_read.append(given) or measure(*given))
     load_battery(path)
     assert len(n_read) == 1
 
