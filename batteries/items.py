@@ -11,11 +11,17 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, f
 from batteries.canonical_json import canonical_json, digest
 from batteries.errors import InputError
 from batteries.files.atomic_write import atomic_write
-from batteries.files.file_reading import describe, read_json_lines, read_yaml, validate_line
+from batteries.files.file_reading import (
+    describe,
+    lines_of_empty_fields,
+    read_json_lines,
+    read_yaml,
+    validate_line,
+)
 from batteries.stimulus.asset_files import AssetReader, copy_asset
 from batteries.stimulus.parts import asset_parts, path_of
 from batteries.store_format import RESERVED_FACTOR_NAMES
-from batteries.tasks import task_named
+from batteries.tasks import Score, score_response, task_named
 
 Level = str | int | float | bool
 """A level of a factor, as in the battery's file. The texts `01` and `1` are different levels."""
@@ -35,7 +41,10 @@ class Item(BaseModel):
         default_factory=dict, description="Level of each design factor, such as scenario, condition, inference_level."
     )
     content: dict[str, JsonValue] = Field(description="The content that participants see, in the fields of the task.")
-    key: JsonValue = Field(description="The right answer, in the form of the task's response.")
+    key: JsonValue = Field(
+        description="The right answer, in the form of the task's response. Write `key: null` for an ungraded item, "
+        "which has no right answer."
+    )
     clean: dict[str, JsonValue] | None = Field(
         default=None, description="The content without the perturbation. Omit this field if there is no perturbation."
     )
@@ -48,6 +57,15 @@ class Item(BaseModel):
                 f"the factor `{name}` has the same name as a column of the tables of results. Fix: rename the factor."
             )
         return factors
+
+    @property
+    def is_graded(self) -> bool:
+        """True if the item has a right answer."""
+        return self.key is not None
+
+    def score(self, response: JsonValue) -> Score | None:
+        """Return the score of a response; None if the item is ungraded."""
+        return score_response(self.task, self.content, self.key, response)
 
 
 class BatteryHeader(BaseModel):
@@ -104,6 +122,7 @@ def load_battery(path: Path) -> Battery:
     elif path.suffix in {".yaml", ".yml"}:
         battery = read_yaml(path, Battery)
         places = [str(path)] * len(battery.items)
+        _refuse_empty_keys(path, battery)
     else:
         raise InputError(f"{path}: a battery must be a .jsonl or .yaml file. Fix: use one of these formats.")
     items, problems = _check_tasks(battery.items, places, AssetReader(path.parent))
@@ -158,6 +177,21 @@ def _load_json_lines(path: Path) -> tuple[Battery, list[str]]:
     if not items:
         raise InputError(f"{path}: the battery has no items. Fix: add one item per line after the header.")
     return Battery(**header.model_dump(), items=tuple(items)), places
+
+
+def _refuse_empty_keys(path: Path, battery: Battery) -> None:
+    """Raise InputError if a key is empty, because the author may have forgotten it."""
+    if all(item.is_graded for item in battery.items):
+        return
+    lines = lines_of_empty_fields(path, "items", "key")
+    if lines:
+        raise InputError(
+            "\n".join(
+                f"{path}, line {line}: `key` is empty. Fix: write the right answer, or `key: null` for an ungraded "
+                "item."
+                for line in lines
+            )
+        )
 
 
 def _duplicate_ids(path: Path, items: Iterable[Item]) -> list[str]:

@@ -95,6 +95,7 @@ RESERVED_FACTOR_NAMES = frozenset(
         "correct",
         "score",
         "chance",
+        "value",
         "excluded_by",
         "subject",
         "n_participants",

@@ -78,6 +78,7 @@ def load_study(folder: Path) -> Study:
         _check_factors(path, field, factors, test_items)
     with input_error_about(str(path)):
         _check_practice(definition)
+        _check_keys(definition, battery)
         _check_plugins(definition, battery, texts)
         groups = assign_groups(test_items, definition.design)
         study = Study(folder, definition, battery, groups, texts, demographics, _panel_ids(folder, definition))
@@ -141,6 +142,19 @@ def _check_practice(definition: StudyDefinition) -> None:
             f"`practice_criterion` asks for {criterion.correct} {answers} in one round of the practice trials, but "
             f"there {items}. Fix: lower `correct` or name more items under `practice`."
         )
+
+
+def _check_keys(definition: StudyDefinition, battery: Battery) -> None:
+    """Raise InputError if an item whose responses must be right or wrong is ungraded."""
+    needed = [(item_id, "is an attention check") for item_id in definition.attention_checks]
+    if definition.practice_criterion is not None:
+        needed += [(item_id, "is practice with a `practice_criterion`") for item_id in definition.practice]
+    for item_id, what in needed:
+        if not battery.by_id[item_id].is_graded:
+            raise InputError(
+                f"the item `{item_id}` {what}, but the item is ungraded (`key: null`). Fix: write the right answer as "
+                "`key`, or name another item."
+            )
 
 
 def _check_plugins(definition: StudyDefinition, battery: Battery, texts: Mapping[str, str]) -> None:

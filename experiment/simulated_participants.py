@@ -7,6 +7,7 @@ participant responds at random and fast, and mostly fails the attention checks.
 """
 
 import hashlib
+import random
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -75,16 +76,21 @@ def draw_rt_ms(person: Person, n_words: int, rng: np.random.Generator) -> float:
 
 
 def draw_response(person: Person, item: Item, is_check: bool, rng: np.random.Generator) -> JsonValue:
-    """Draw a response: right with a probability that depends on participant and item, otherwise wrong."""
+    """Draw a response: right with a probability that depends on participant and item, otherwise wrong.
+
+    A response to an ungraded item is drawn at random.
+    """
+    task = task_named(item.task)
+    if not item.is_graded:
+        return task.draw(item.content, random.Random(int(rng.integers(2**63))))
     if person.careless:
-        p_correct = CARELESS_PASS_SHARE if is_check else task_named(item.task).chance(item.content)
+        p_correct = CARELESS_PASS_SHARE if is_check else task.chance(item.content)
     elif is_check:
         p_correct = 1.0
     else:
         p_correct = 1 / (1 + np.exp(difficulty(item) - person.ability))
     if rng.random() < p_correct:
         return item.key
-    task = task_named(item.task)
     wrong = [
         response
         for response in task.responses(item.content)

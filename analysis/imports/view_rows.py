@@ -68,8 +68,8 @@ def view_rows(
                     "in the map, or name the study with these items."
                 )
             response = _possible(record, item)
-            score = None if response is None else task_named(item.task).score(item.content, item.key, response).correct
-            if score is not None and record.correct is not None and score != record.correct:
+            score = None if response is None else item.score(response)
+            if score is not None and record.correct is not None and score.correct != record.correct:
                 n_different, example = n_different + 1, example or record.where
             rows.append(_view_row(record, item, study, name, f"{name}-{number}", index, response, number))
     if not n_different:

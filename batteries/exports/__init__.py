@@ -98,7 +98,7 @@ def keys_csv(trials: Mapping[int, Sequence[ExportedTrial]]) -> str:
                 "item_id": trial.item.item_id,
                 "phase": trial.phase,
                 "group": group if trial.phase == "test" else "",
-                "key": trial.item.key,
+                "key": trial.item.key if trial.item.is_graded else "",
                 **trial.item.factors,
             }
     # Every row has the first four columns; items of a battery may have different factors.

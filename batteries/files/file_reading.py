@@ -111,6 +111,31 @@ def line_of(path: Path, location: tuple[int | str, ...]) -> int:
     return _find(load_yaml(read_text(path)), location)[0]
 
 
+def lines_of_empty_fields(path: Path, entries: str, field: str) -> list[int]:
+    """Return the lines of a YAML file on which an entry of a list has an empty field, such as `key:`.
+
+    For YAML, an empty field has the value null. An author may have forgotten the value, so a caller can require that
+    null is written.
+
+    Parameters
+    ----------
+    path
+        A YAML file without mistakes.
+    entries
+        The name of the list at the top of the document, such as `items`.
+    field
+        The name of the field.
+    """
+    text = read_text(path)
+    lines, found = text.split("\n"), []
+    for entry in load_yaml(text)[entries]:
+        if entry[field] is None and field in entry.lc.data:
+            line, column = entry.lc.value(field)
+            if not lines[line][column:].startswith(("null", "Null", "NULL", "~", "*", "&", "!")):
+                found.append(entry.lc.key(field)[0] + 1)
+    return found
+
+
 def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
     """Yield the line number (from 1) and the value of each line of a JSON Lines file. Empty lines are skipped.
 

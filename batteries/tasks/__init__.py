@@ -3,6 +3,10 @@
 The same function scores the responses of people and of models.
 """
 
+from typing import Any
+
+from pydantic import JsonValue
+
 from batteries.errors import InputError
 from batteries.tasks.blackbox_predict import BlackboxPredict
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
@@ -10,7 +14,16 @@ from batteries.tasks.multiple_choice import MultipleChoice
 from batteries.tasks.replies.reading import Reading
 from batteries.tasks.task import READING_WORDS_PER_MINUTE, Feedback, Score, Task
 
-__all__ = ["READING_WORDS_PER_MINUTE", "TASKS", "Feedback", "Reading", "Score", "Task", "task_named"]
+__all__ = [
+    "READING_WORDS_PER_MINUTE",
+    "TASKS",
+    "Feedback",
+    "Reading",
+    "Score",
+    "Task",
+    "score_response",
+    "task_named",
+]
 
 TASKS: dict[str, Task] = {task.name: task for task in (MultipleChoice(), BlackboxPredict(), JsPsychPlugin())}
 
@@ -27,3 +40,15 @@ def task_named(name: str) -> Task:
         return TASKS[name]
     except KeyError:
         raise InputError(f"unknown task `{name}`. Fix: use one of these tasks: {', '.join(sorted(TASKS))}.") from None
+
+
+def score_response(task: str, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Score | None:
+    """Return the score of a response to an item; None for an ungraded item (its key is None).
+
+    Raises
+    ------
+    InputError
+        If the task is unknown.
+    """
+    grader = task_named(task)
+    return None if key is None else grader.score(content, key, response)

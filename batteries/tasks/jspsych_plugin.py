@@ -1,5 +1,6 @@
 """`jspsych`: a trial of a published jsPsych plugin, with the plugin's own parameters and data."""
 
+import random
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
@@ -23,13 +24,16 @@ class JsPsychContent(BaseModel):
     plugin: str = Field(min_length=1, description="Name of a plugin that is listed under `plugins` in study.yaml.")
     parameters: dict[str, JsonValue] = Field(description="The plugin's parameters, as its documentation names them.")
     answers: tuple[Answer, ...] = Field(
-        min_length=2,
-        description="The possible answers. Each answer has fields of the plugin's data, such as {response: 0}.",
+        default=(),
+        description="The possible answers. Each answer has fields of the plugin's data, such as {response: 0}. An "
+        "ungraded item, such as a slider, can omit this field.",
     )
 
     @field_validator("answers")
     @classmethod
     def _are_distinct(cls, answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
+        if len(answers) == 1:
+            raise ValueError("`answers` has only one entry. Fix: add the other possible answers.")
         if any(not answer for answer in answers):
             raise ValueError(
                 "an entry of `answers` is empty. Fix: write a field of the plugin's data into this entry, such as "
@@ -43,7 +47,8 @@ class JsPsychContent(BaseModel):
 class JsPsychPlugin(Task):
     """The response is the data that the plugin records. The key is the entry of the item's `answers` that is right.
 
-    A response is right if it has all fields of the key, with the same values. All other responses are wrong.
+    A response is right if it has all fields of the key, with the same values. All other responses are wrong. An
+    ungraded item has the key null, and can omit `answers`.
     """
 
     name = "jspsych"
@@ -54,7 +59,7 @@ class JsPsychPlugin(Task):
 
     def checked_content(self, content: dict[str, JsonValue], key: JsonValue) -> dict[str, JsonValue]:
         whole = super().checked_content(content, key)
-        if key not in self.responses(whole):
+        if key is not None and key not in self.responses(whole):
             raise InputError(f"the key {key!r} is not in `answers`. Fix: use an entry of `answers` as the key.")
         return whole
 
@@ -82,6 +87,48 @@ class JsPsychPlugin(Task):
     def feedback(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Feedback:
         correct = self.score(content, key, response).correct
         return Feedback(correct, "answer_right" if correct else "answer_wrong", {}, None)
+
+    def value(self, content: dict[str, Any], response: JsonValue) -> float | None:
+        """Return the number that the plugin records as `response`, such as the position of a slider.
+
+        With `answers`, the response is one of several answers. A number is then only the name of an answer, such as the
+        index of a button, so None is returned.
+        """
+        given = response.get("response") if isinstance(response, dict) else None
+        if content["answers"] or isinstance(given, bool) or not isinstance(given, int | float):
+            return None
+        return float(given)
+
+    def choice(self, content: dict[str, Any], response: JsonValue) -> str | None:
+        assert isinstance(response, dict)
+        given = (answer for answer in content["answers"] if _matches(response, answer))
+        found = next(given, None)
+        return None if found is None else ", ".join(f"{name}: {_text(value)}" for name, value in found.items())
+
+    def draw(self, content: dict[str, Any], rng: random.Random) -> JsonValue:
+        """Draw one of the `answers`, or else a response from the plugin's parameters, as far as they determine it.
+
+        The parameters of sliders, buttons and keys have the names `min` and `max`, or `choices`, in jsPsych's plugins.
+        A response of another plugin is a text.
+        """
+        if content["answers"]:
+            return rng.choice(self.responses(content))
+        parameters, choices = content["parameters"], content["parameters"].get("choices")
+        if "slider" in content["plugin"]:
+            return {"response": rng.randint(*_slider_ends(parameters))}
+        if isinstance(choices, list) and choices:
+            return {"response": rng.choice(choices) if "keyboard" in content["plugin"] else rng.randrange(len(choices))}
+        return {"response": "simulated"}
+
+
+def _slider_ends(parameters: dict[str, Any]) -> tuple[int, int]:
+    """Return the lowest and the highest position of a slider. jsPsych's default values are 0 and 100."""
+    low, high = (parameters.get(name, default) for name, default in (("min", 0), ("max", 100)))
+    return (low, high) if isinstance(low, int) and isinstance(high, int) and low <= high else (0, 100)
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else canonical_json(value).decode()
 
 
 def _matches(response: Answer, answer: Answer) -> bool:

@@ -131,6 +131,13 @@ class MultipleChoice(Task):
 
         return multiple_choice.read(content, reply)
 
+    def choice(self, content: dict[str, Any], response: JsonValue) -> str | None:
+        self.check_response(content, response)
+        words = option_words(content)
+        if isinstance(response, list):
+            return " + ".join(words[int(str(number)) - 1] for number in response) or "(none)"
+        return words[int(str(response)) - 1]
+
     def n_words(self, content: dict[str, Any]) -> int:
         shown = [option for option in content["options"] if isinstance(option, str)]
         texts = [stimulus_words(content), content.get("text", ""), content["prompt"], *shown]

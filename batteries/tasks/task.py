@@ -1,6 +1,7 @@
 """The methods that every task must have."""
 
 import json
+import random
 import unicodedata
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -54,9 +55,13 @@ class Task(ABC):
     """Fields of the content that contain the wording of the question. The other fields define the question itself."""
     categories: ClassVar[tuple[str, ...]] = ()
     """Categories of responses, in the order of the confusion table. Empty if the task has no categories."""
+    allows_no_key: ClassVar[bool] = True
+    """True if an item can be ungraded (`key: null`), so that no response is right or wrong."""
 
     def checked_content(self, content: dict[str, JsonValue], key: JsonValue) -> dict[str, JsonValue]:
         """Check content and key of an item, and return the content with its default values filled in.
+
+        The key None means that the item is ungraded.
 
         No value is converted. For example, the text "3" for a number is an error, because graders and pages use the
         value as it is in the file.
@@ -70,7 +75,12 @@ class Task(ABC):
         """
         whole = self.content_model.model_validate_json(json.dumps(content), strict=True).model_dump(mode="json")
         if key is None:
-            raise InputError("the item has no key. Fix: add the right answer as `key`.")
+            if not self.allows_no_key:
+                raise InputError(
+                    f"the key is null, but an item of the task `{self.name}` has a right answer. Fix: add the right "
+                    "answer as `key`."
+                )
+            return whole
         try:
             self.check_response(whole, key)
         except InputError as error:
@@ -87,7 +97,10 @@ class Task(ABC):
 
     @abstractmethod
     def score(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Score:
-        """Return the score of a response. The same function scores the responses of people and of models."""
+        """Return the score of a response. The same function scores the responses of people and of models.
+
+        Callers use `Item.score` or `score_response`, which return None for an ungraded item.
+        """
 
     @abstractmethod
     def feedback(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Feedback:
@@ -134,8 +147,26 @@ class Task(ABC):
         raise NotImplementedError
 
     def chance(self, content: dict[str, Any]) -> float:
-        """Return the probability that a random response is correct."""
+        """Return the probability that a random response to a graded item is correct."""
         return 1 / len(self.responses(content))
+
+    def value(self, content: dict[str, Any], response: JsonValue) -> float | None:
+        """Return a response as a number for the analysis, such as a rating; None if the response is not a number."""
+        return None
+
+    def choice(self, content: dict[str, Any], response: JsonValue) -> str | None:
+        """Return the name of the chosen response, such as the text of an option; None for a response of another kind.
+
+        The names of the possible choices are the names of `responses`, in their order.
+        """
+        return None
+
+    def draw(self, content: dict[str, Any], rng: random.Random) -> JsonValue:
+        """Draw a random response. Simulated participants and mock models respond to ungraded items in this way.
+
+        A task whose `responses` are not all possible responses, such as a text or a rating, has its own method.
+        """
+        return rng.choice(self.responses(content))
 
 
 def _differ_in_words(one: JsonValue, other: JsonValue) -> bool:

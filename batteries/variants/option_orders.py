@@ -1,8 +1,10 @@
 """Other orders of the options of an item. In all orders together, the right option is in every position once."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from pydantic import JsonValue
 
 from batteries.items import Item
 from batteries.variants import ITEM_VARIANT, ORDER
@@ -89,7 +91,13 @@ def _rotated(item: Item, by: int, n_options: int) -> Item:
             "item_id": f"{item.item_id}-{ORDER}{by + 1}",
             "factors": factors,
             "content": content(item.content),
-            "key": sorted(map(position, item.key)) if isinstance(item.key, list) else position(item.key),
+            "key": _rotated_key(item.key, position),
             "clean": None if item.clean is None else content(item.clean),
         }
     )
+
+
+def _rotated_key(key: JsonValue, position: Callable[[Any], int]) -> JsonValue:
+    if isinstance(key, list):
+        return [*sorted(map(position, key))]
+    return None if key is None else position(key)

@@ -71,12 +71,16 @@ def _reply(model: MockModel, request: PromptRequest, item: Item, seed: int) -> s
     """
     of_item = random.Random(f"{seed}/{model.name}/{item.item_id}")
     of_request = random.Random(f"{seed}/{model.name}/{request.request_id}")
-    responses = task_named(item.task).responses(item.content)
-    wrong = [response for response in responses if response != item.key]
-    is_invalid = of_item.random() < model.p_invalid
-    response = item.key if of_item.random() < model.p_correct else of_item.choice(wrong)
+    task = task_named(item.task)
+    is_invalid, is_correct = of_item.random() < model.p_invalid, of_item.random() < model.p_correct
+    if not item.is_graded:
+        response = task.draw(item.content, of_item)
+    elif is_correct:
+        response = item.key
+    else:
+        response = of_item.choice([other for other in task.responses(item.content) if other != item.key])
     if of_request.random() < (request.request_id.temperature or 0) / 4:
-        is_invalid, response = False, of_request.choice(responses)
+        is_invalid, response = False, task.draw(item.content, of_request)
     if is_invalid:
         return "I cannot say what the answer is."
     if isinstance(response, int):

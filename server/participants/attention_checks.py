@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from batteries.tasks import task_named
 from experiment.plan import Phase
 from experiment.study.exclusion_rules import AttentionCheckRule
 from server.store import SessionPlan
@@ -20,8 +19,10 @@ def has_passed_checks(plan: SessionPlan, responses: dict[int, Any]) -> bool:
     """
     rules = [rule for rule in plan.definition.analysis.exclusions if isinstance(rule, AttentionCheckRule)]
     n_failed = sum(
-        not task_named(trial.item.task).score(trial.item.content, trial.item.key, responses[trial.trial_index]).correct
+        not score.correct
         for trial in plan.trials
-        if trial.phase is Phase.ATTENTION_CHECK and trial.trial_index in responses
+        if trial.phase is Phase.ATTENTION_CHECK
+        and trial.trial_index in responses
+        and (score := trial.item.score(responses[trial.trial_index])) is not None
     )
     return all(n_failed <= rule.max_failed for rule in rules)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from batteries.tasks import task_named
 from experiment.records import Status
 from server.store import Release, SessionPlan, Store, StoredSession
 
@@ -65,8 +64,9 @@ def judge(plan: SessionPlan, responses: Mapping[int, Any], last: int) -> Judged:
 
 def _n_correct(plan: SessionPlan, responses: Mapping[int, Any], first: int, n_in_round: int) -> int:
     return sum(
-        task_named(trial.item.task).score(trial.item.content, trial.item.key, responses[trial.trial_index]).correct
+        score.correct
         for trial in plan.trials[first : first + n_in_round]
+        if (score := trial.item.score(responses[trial.trial_index])) is not None
     )
 
 

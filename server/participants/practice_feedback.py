@@ -10,9 +10,12 @@ from server.store import SessionPlan
 
 
 def feedback(plan: SessionPlan, response: Response) -> FeedbackReply | None:
-    """Return the feedback on a stored practice response, with the result of its round; None for a test trial."""
+    """Return the feedback on a stored practice response, with the result of its round.
+
+    A test trial and a trial of an ungraded item have no feedback.
+    """
     trial = plan.trials[response.trial_index]
-    if trial.phase is not Phase.PRACTICE:
+    if trial.phase is not Phase.PRACTICE or not trial.item.is_graded:
         return None
     found = task_named(trial.item.task).feedback(trial.item.content, trial.item.key, response.response)
     reply: FeedbackReply = {

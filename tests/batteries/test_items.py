@@ -108,7 +108,13 @@ items:
         ([{"battery": "test"}, ITEM], "line 1: `version` is missing"),
         ([HEADER, ITEM, ITEM], "duplicate item id `one` .2 times."),
         ([HEADER, without("key")], "line 2: `key` is missing. Fix: add it"),
-        ([HEADER, ITEM | {"key": None}], "line 2, item `one`: the item has no key"),
+        (
+            [
+                HEADER,
+                ITEM | {"task": "blackbox_predict", "content": {"atoms": [[1, 1]], "entry": "east-4"}, "key": None},
+            ],
+            "line 2, item `one`: the key is null",
+        ),
         ([HEADER, ITEM | {"key": 3}], "line 2, item `one`: the answer key is not a possible response"),
         ([HEADER, ITEM | {"colour": "red"}], "line 2: `colour` is an unknown field"),
         ([HEADER, ITEM | {"factors": {"group": "a"}}], "line 2: .*the factor `group` has the same name as a column"),
@@ -138,7 +144,7 @@ def test_a_mistake_is_named_with_its_line_and_fix(tmp_path: Path, rows: list[Any
 
 
 def test_all_mistakes_are_named_at_once(tmp_path: Path) -> None:
-    path = write(tmp_path / "battery.jsonl", HEADER, ITEM | {"key": 7}, ITEM | {"item_id": "two", "key": None}, ITEM)
+    path = write(tmp_path / "battery.jsonl", HEADER, ITEM | {"key": 7}, ITEM | {"item_id": "two", "key": 8}, ITEM)
     with pytest.raises(InputError) as error:
         load_battery(path)
     assert len(str(error.value).splitlines()) == 3

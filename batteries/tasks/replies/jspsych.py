@@ -15,6 +15,7 @@ from batteries.tasks.replies.reader import read_reply
 from batteries.tasks.replies.reading import Reading
 
 _TAG = re.compile(r"<[^<>]{0,500}>")
+_NUMBER = re.compile(r"[-+]?[0-9]{1,15}(\.[0-9]{1,15})?\.?")
 
 
 def read(content: dict[str, Any], reply: str) -> Reading:
@@ -24,7 +25,7 @@ def read(content: dict[str, Any], reply: str) -> Reading:
     ----------
     content : dict
         The item's content, with its `answers`. If its `parameters` have a list of `choices`, these are the texts of
-        the buttons.
+        the buttons. Without `answers`, the reply must contain an object with the field `response`, or only a number.
     reply : str
         The whole reply of the model.
     """
@@ -32,9 +33,26 @@ def read(content: dict[str, Any], reply: str) -> Reading:
     found = _from_object(answers, reply)
     if found is not None:
         return found
+    if not answers:
+        return _open_answer(reply)
     texts = _texts(content.get("parameters", {}), answers)
     given = read_reply(ChoiceOutcomes(texts, have_positions=False), reply)
     return Reading(answers[given.response - 1], given.rule) if isinstance(given.response, int) else given
+
+
+def _open_answer(reply: str) -> Reading:
+    """Return the answer to an item without `answers`: an object with the field `response`, or only a number."""
+    text = without_reasoning(normalized(reply)).strip()
+    found = {_canonical(one.value): one.value for one in json_values(text)
+             if isinstance(one.value, dict) and "response" in one.value}  # fmt: skip
+    if len(found) == 1:
+        return Reading(next(iter(found.values())), "json")
+    if found:
+        return Reading.invalid(reading.SEVERAL_ANSWERS)
+    if _NUMBER.fullmatch(text):
+        number = float(text)
+        return Reading({"response": int(number) if number.is_integer() else number}, "number")
+    return Reading.invalid(reading.NO_ANSWER if text else reading.EMPTY)
 
 
 def _from_object(answers: Sequence[dict[str, JsonValue]], reply: str) -> Reading | None:

@@ -81,11 +81,14 @@ class Position:
     over_groups: str
 
 
-def position_table(items: list[Item], groups: Mapping[str, int] | None) -> dict[str, Any]:
-    """Return the table of the positions of the right option.
+def position_table(items: list[Item], groups: Mapping[str, int] | None) -> dict[str, Any] | None:
+    """Return the table of the positions of the right option; None if no item has a right option.
 
-    On the page, a bar with the share `full` has the full width.
+    Ungraded items are left out. On the page, a bar with the share `full` has the full width.
     """
+    items = [item for item in items if item.is_graded]
+    if not items:
+        return None
     n_options = max(_n_options(item) for item in items)
     parts = [("all", items), *_by_kind_and_condition(items)]
     rows: list[dict[str, Any]] = [

@@ -91,6 +91,7 @@ def render_preview(battery: Battery, groups: Mapping[str, int] | None, folder: P
             n_perturbed=sum(item.clean is not None for item in tested),
             words=word_rows(tested),
             positions=position_table(tested, groups),
+            n_ungraded=sum(not item.is_graded for item in tested),
             groups=None if groups is None else group_rows(tested, groups),
             facts=[] if groups is None else balance_facts(battery, groups),
             matrix=None if groups is None or not stories else counterbalance_matrix(stories, groups),

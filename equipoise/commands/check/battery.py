@@ -65,8 +65,12 @@ def _questions(battery: Battery) -> list[Item]:
 def answer_keys_point(study: Study) -> Point:
     """Check that the right answer is in each position equally often, in the battery and in each group."""
     subject = "Answer keys"
+    graded = [item for item in study.test_items if item.is_graded]
+    if not graded:
+        return passed(subject, "no test item has a right answer (`key: null`), so no accuracy will be computed.")
+    tested = [item for item in graded if not isinstance(item.key, list)]
     by_group = {
-        group: Counter(_right(item) for item in items if not isinstance(item.key, list))
+        group: Counter(_right(item) for item in items if item.is_graded and not isinstance(item.key, list))
         for group, items in sorted(study.test_items_by_group.items())
     }
     total = sum(by_group.values(), Counter[str]())
@@ -74,11 +78,14 @@ def answer_keys_point(study: Study) -> Point:
         return passed(subject, "no test item has one right answer, so no position is right more often than others.")
     most_often, n_most = total.most_common(1)[0]
     n_items = total.total()
-    habit = f"always answering {most_often} is right in {n_most} of {n_items} test items ({n_most / n_items:.0%})"
-    if any(task_named(item.task).categories for item in study.test_items):
+    n_ungraded = len(study.test_items) - len(graded)
+    items = f"{n_items} graded test items" if n_ungraded else f"{n_items} test items"
+    habit = f"always answering {most_often} is right in {n_most} of {items} ({n_most / n_items:.0%})"
+    if n_ungraded:
+        habit = f"{n_ungraded} of {len(study.test_items)} test items are ungraded (`key: null`); {habit}"
+    if any(task_named(item.task).categories for item in graded):
         return _over_groups(subject, by_group, habit)
-    tested = [item for item in study.test_items if not isinstance(item.key, list)]
-    chance = sum(1 / len(task_named(item.task).responses(item.content)) for item in tested) / n_items
+    chance = sum(task_named(item.task).chance(item.content) for item in tested) / n_items
     if n_most / n_items > chance + MOST_ABOVE_CHANCE:
         return needs_attention(
             subject,

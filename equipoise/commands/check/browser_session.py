@@ -99,7 +99,7 @@ class BrowserParticipant:
             self._answers = iter(_items_shown(self._study, session))
         item = next(self._answers)
         if item.task == "multiple_choice":
-            selectors = [f'[data-option="{item.key}"]']
+            selectors = [f'[data-option="{item.key if item.is_graded else 1}"]']
         else:
             attribute = "data-response" if item.key in {"absorbed", "reflected"} else "data-port"
             selectors = [f'[{attribute}="{item.key}"]', "#submit-response"]

@@ -6,9 +6,8 @@ from datetime import date
 from typing import overload
 
 from batteries.errors import InputError
-from batteries.tasks import task_named
 from equipoise.commands.store_access import StoreAddress, store_of
-from experiment.models.imports.runs import ImportedRuns, missing_items
+from experiment.models.imports.runs import ImportedRuns, correct_words, missing_items
 from experiment.records import TRAINING_CUTOFF, Run
 from experiment.study.definition import Study
 from server.store import Conflict, Store
@@ -120,19 +119,19 @@ def run_summary(study: Study, run: Run) -> str:
     The summary has the number of responses, of correct responses and of invalid responses, and the missing items.
     """
     n = len(run.responses)
+    items = [study.battery.by_id[run.item_ids[response.trial_index]] for response in run.responses]
+    graded = [response for response, item in zip(run.responses, items, strict=True) if item.is_graded]
     correct = [
-        response.valid
-        and task_named((item := study.battery.by_id[run.item_ids[response.trial_index]]).task)
-        .score(item.content, item.key, response.response)
-        .correct
-        for response in run.responses
+        response.valid and (score := item.score(response.response)) is not None and score.correct
+        for response, item in zip(run.responses, items, strict=True)
+        if item.is_graded
     ]
-    sentence = f"{n} responses, {sum(correct)} correct ({sum(correct) / n:.1%})"
+    sentence = f"{n} responses, {correct_words(sum(correct), len(graded), n)}"
     n_invalid = sum(not response.valid for response in run.responses)
     if n_invalid:
         sentence += f", {n_invalid} of them invalid"
-    stored = [response.imported_correct for response in run.responses]
-    if None not in stored:
+    stored = [response.imported_correct for response in graded]
+    if stored and None not in stored:
         n_different = sum(computed != imported for computed, imported in zip(correct, stored, strict=True))
         sentence += f"; the stored scoring has {sum(map(bool, stored))} correct and differs on {n_different} responses"
     asked = set(run.item_ids)

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from typing import Any
 
-from batteries.tasks import task_named
+from batteries.tasks import score_response
 from experiment.plan import Phase
 from experiment.records import Kind, Status
 from experiment.study.definition import Study
@@ -68,7 +68,8 @@ def _attention_checks(store: Store, study: Study) -> tuple[Counter[str], Counter
     last_attempts = {(session, trial_index): (session, *fields) for session, trial_index, *fields in rows}
     for session, task, content, key, response, missing in last_attempts.values():
         checks[session] += missing is None
-        if not task_named(task).score(json.loads(content), json.loads(key), json.loads(response)).correct:
+        score = score_response(task, json.loads(content), json.loads(key), json.loads(response))
+        if score is not None and not score.correct:
             failed[session] += 1
             wrong[session] += missing is None
     return checks, failed, wrong

@@ -11,9 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic import JsonValue
+
 from batteries.files.atomic_write import atomic_write
 from batteries.files.csv_files import write_rows
-from batteries.tasks import task_named
+from batteries.items import Item
 from experiment.records import Kind, LabDevice
 from experiment.study.definition import Study
 
@@ -62,7 +64,7 @@ def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, A
     Notes ----- `key_resp.rt` and `fixation.duration` are in seconds. `key_resp.started` is the onset of the stimulus,
     in seconds since the first onset of the session. The start of the session is not used, because it may be by a
     server's clock. `frameRate` is the frame rate of the trial in Hz. `key_resp.keys` is the response: the number of the
-    option, or the port of the board.
+    option, or the port of the board. `key_resp.corr` is empty for an ungraded item.
     """
     factors = sorted({name for item in study.battery.items for name in item.factors})
     columns = [*BEFORE_FACTORS, *factors, *AFTER_FACTORS]
@@ -83,7 +85,6 @@ def write_psychopy_csv(path: Path, study: Study, heading: Heading, trials: Itera
 def _row(study: Study, heading: Heading, trial: Mapping[str, Any], first_shown_at: str | None) -> dict[str, Any]:
     item = study.battery.by_id[trial["item_id"]]
     response, device = json.loads(trial["response"]), heading.devices.get(trial["visit"])
-    is_correct = response is not None and task_named(item.task).score(item.content, item.key, response).correct
     return {
         "participant": heading.participant,
         "kind": heading.kind.value,
@@ -102,7 +103,7 @@ def _row(study: Study, heading: Heading, trial: Mapping[str, Any], first_shown_a
         **item.factors,
         "key_resp.keys": response,
         "key_resp.rt": _seconds(trial["rt_ms"]),
-        "key_resp.corr": int(is_correct),
+        "key_resp.corr": _corr(item, response),
         "key_resp.started": _seconds_between(first_shown_at, trial["shown_at"]),
         "missing": trial["missing"],
         "input": trial["input"],
@@ -112,6 +113,14 @@ def _row(study: Study, heading: Heading, trial: Mapping[str, Any], first_shown_a
         "fixation.frames": trial["fixation_frames"],
         "fixation.framesDropped": trial["frames_dropped"],
     }
+
+
+def _corr(item: Item, response: JsonValue) -> int | None:
+    """Return 1 for a correct response, otherwise 0. The cell is empty for an ungraded item."""
+    if not item.is_graded:
+        return None
+    score = None if response is None else item.score(response)
+    return int(score is not None and score.correct)
 
 
 def _seconds_between(earlier: str | None, later: str | None) -> float | None:

@@ -44,7 +44,8 @@ def examples(study: Study, task: str, shots: int) -> list[dict[str, Any]]:
     InputError
         If the study has too few practice items of this task.
     """
-    items = [item for item_id in study.definition.practice if (item := study.battery.by_id[item_id]).task == task]
+    practice = [study.battery.by_id[item_id] for item_id in study.definition.practice]
+    items = [item for item in practice if item.task == task and item.is_graded]
     if len(items) < shots:
         n = "no practice item" if not items else f"{len(items)} practice item{'s' if len(items) > 1 else ''}"
         fix = f"use --shots {len(items)}" if items else "leave --shots out"
@@ -102,6 +103,8 @@ def practice_items(study: Study) -> list[Item]:
 def practice_trials(study: Study) -> list[dict[str, str]]:
     """Return one round of practice with right responses, and with the feedback that people get.
 
+    Ungraded items have no right response and no feedback, so they are left out.
+
     Returns
     -------
     list of dict
@@ -121,6 +124,7 @@ def practice_trials(study: Study) -> list[dict[str, str]]:
             "feedback": _feedback(study, item, item.key),
         }
         for item in practice_items(study)
+        if item.is_graded
     ]
 
 
@@ -142,14 +146,16 @@ def feedback_on_reply(study: Study, item: Item, reply: str) -> str:
         return _feedback(study, item, reading.response)
     several = item.content.get("several")
     hint = study.words.say("several_reply_help", **several) if several else study.words.say(_HINTS[item.task])  # type: ignore[arg-type]
-    return f"{hint}\n{_feedback(study, item, None)}"
+    return "\n".join(filter(None, [hint, _feedback(study, item, None)]))
 
 
 def _feedback(study: Study, item: Item, response: Any) -> str:
-    found = task_named(item.task).feedback(item.content, item.key, response)
-    feedback = [study.words.say(found.text, **found.values)]
-    if item.task == "blackbox_predict":
-        feedback.append(_path_in_words(found.solution, study))
+    feedback = []
+    if item.is_graded:
+        found = task_named(item.task).feedback(item.content, item.key, response)
+        feedback.append(study.words.say(found.text, **found.values))
+        if item.task == "blackbox_predict":
+            feedback.append(_path_in_words(found.solution, study))
     if item.item_id == study.definition.practice[-1]:
         feedback.append(study.words.say("last_practice"))
     return "\n".join(feedback)

@@ -4,6 +4,7 @@ Its replies are random, and NAME is a part of the seed. The mock of inspect-ai i
 no response to an item, and counting their tokens needs a network.
 """
 
+import json
 import random
 from collections.abc import Callable
 from typing import Any
@@ -37,7 +38,8 @@ def mock_replies(model: str, requests: Requests) -> Reply:
         n_earlier = sum(message.role == "assistant" for message in messages)
         item = requests.items[n_earlier] if is_conversation else items[prompt]
         seed = f"{model}/{config.temperature}/{item.item_id}/{prompt}"
-        text = str(random.Random(seed).choice(task_named(item.task).responses(item.content)))
+        response = task_named(item.task).draw(item.content, random.Random(seed))
+        text = response if isinstance(response, str) else json.dumps(response)
         output = ModelOutput.from_content(model, text)
         tokens_in = sum(len(message.text.encode()) for message in messages) // _BYTES_PER_TOKEN
         output.usage = ModelUsage(input_tokens=tokens_in, output_tokens=1, total_tokens=tokens_in + 1)
