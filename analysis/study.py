@@ -11,6 +11,7 @@ from analysis.data.subjects import models_of_subjects
 from analysis.exclusions.flow import apply_exclusions
 from analysis.figures.drawing.subject_styles import looks, subjects_of
 from analysis.measures.accuracy import check_factors, kept_trials
+from analysis.measures.item_agreement import in_order
 from analysis.output_files import analysis_files
 from analysis.planned.figures import planned_figures
 from analysis.preregistration.deviations import NOT_LOCKED, Registration
@@ -85,7 +86,8 @@ def analyze_trials(
         )
     refuse_changed_items(trials)
     exclusions = apply_exclusions(trials, plan)
-    if kept_trials(exclusions.trials, ["kind"]).empty:
+    kept = kept_trials(exclusions.trials, ["kind", "subject"])
+    if kept.empty:
         raise InputError(
             f"no trial remains for the analysis: {exclusion_steps_words(exclusions.flow)}. Fix: check the exclusion "
             "rules, or collect more responses."
@@ -93,7 +95,8 @@ def analyze_trials(
     drawer = drawer or Drawer()
     drawer.add(figures_of_trials(exclusions, plan))
     accuracies = accuracy_tables(exclusions, plan)
-    styles = looks(subjects_of(accuracies.overall), models_of_subjects(accuracies.models))
+    subjects = subjects_of(in_order(kept.drop_duplicates(), "subject"))
+    styles = looks(subjects, models_of_subjects(accuracies.models))
     drawer.add(figures_of_accuracy(exclusions, plan, accuracies, styles))
     numbers = study_tables(trials, exclusions, plan, accuracies, registration)
     drawer.add(figures_of_other_tables(exclusions, plan, accuracies, numbers.tables, styles))

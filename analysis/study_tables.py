@@ -6,18 +6,21 @@ import pandas as pd
 
 from analysis.exclusions.by_group import exclusions_by_group
 from analysis.exclusions.flow import Exclusions
-from analysis.measures.accuracy import FactorAccuracy, accuracy, accuracy_by_factor
+from analysis.measures.accuracy import FactorAccuracy, accuracy, accuracy_by_factor, file_names, graded_trials
 from analysis.measures.comparisons import comparison
 from analysis.measures.differences import differences
 from analysis.measures.invalid_responses import invalid_responses, regraded, stored_scoring
 from analysis.measures.models import models_table
 from analysis.measures.people_and_models import people_and_models
+from analysis.measures.response_shares import response_shares
 from analysis.measures.study_measures import study_measures
 from analysis.planned.results import PlannedResults, run_planned
 from analysis.planned.sensitivity import sensitivity
-from analysis.planned.study_rows import plan_for, study_rows
+from analysis.planned.study_rows import plan_for, rows_with_outcome, study_rows
+from analysis.planned.value_means import value_means
 from analysis.preregistration.deviations import Registration
 from analysis.provenance.study_versions import has_several_versions, study_versions
+from batteries.errors import collect_input_error
 from experiment.study.analysis_plan import AnalysisPlan
 
 
@@ -89,7 +92,9 @@ def study_tables(
         If a factor of the plan's `comparisons` is not in the data.
     """
     marked = exclusions.trials
-    planned = run_planned(study_rows(marked, plan.demands), plan_for(marked, plan), registration.changed_tests)
+    planned = run_planned(
+        study_rows(marked, plan.demands), plan_for(marked, plan), registration.changed_tests, rows_with_outcome
+    )
     tables = _tables_of_every_study(exclusions, plan, accuracies) | sensitivity(trials, plan, exclusions, registration)
     groups = people_and_models(marked, [], plan)
     if len(groups):
@@ -98,6 +103,13 @@ def study_tables(
     if has_several_versions(trials):
         tables["study_versions"] = study_versions(marked)
     not_computed: list[str] = []
+    tables |= tables_of_ungraded(marked, plan, not_computed)
+    if graded_trials(marked, ["kind"]).empty:
+        not_computed += [
+            f"{asked}: no test item has a right answer, so there is no accuracy. Fix: remove this entry from the plan."
+            for asked in _about_accuracy(plan)
+        ]
+        return StudyTables(tables, replace(planned, not_computed=[*planned.not_computed, *not_computed]))
     tables |= study_measures(marked, plan, not_computed)
     for name, compared in plan.comparisons.items():
         tables[f"comparison_{name}"] = comparison(marked, compared, plan)
@@ -109,6 +121,41 @@ def study_tables(
     if len(accuracies.by_factor) > 1:
         tables |= {of_factor.name: of_factor.table for of_factor in accuracies.by_factor}
     return StudyTables(tables, replace(planned, not_computed=[*planned.not_computed, *not_computed]))
+
+
+def tables_of_ungraded(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[str]) -> dict[str, pd.DataFrame]:
+    """Return the tables of ungraded items: shares of responses, and means of numeric responses.
+
+    The tables `responses_overall` and `values_overall` have no factors. For each factor in `by` of the plan, there is
+    one more table, such as `responses_by_condition`. A table without rows is left out.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`.
+    plan : AnalysisPlan
+        The plan.
+    not_computed : list of str
+        A list; this function appends a sentence about each result that cannot be computed.
+    """
+    tables: dict[str, pd.DataFrame] = {}
+    endings: dict[tuple[str, ...], str] = {(): "overall"}
+    endings |= {(factor,): name.removeprefix("accuracy_") for factor, name in file_names(plan.by).items()}
+    for by, ending in endings.items():
+        for kind, compute in (("responses", response_shares), ("values", value_means)):
+            with collect_input_error(not_computed):
+                tables[f"{kind}_{ending}"] = compute(trials, by, plan)
+    return {name: table for name, table in tables.items() if len(table)}
+
+
+def _about_accuracy(plan: AnalysisPlan) -> list[str]:
+    """Return the names of the entries of the plan that request accuracies, apart from tables, models and tests."""
+    return [
+        *(f"the comparison `{name}`" for name in plan.comparisons),
+        *(f"the demand `{name}`" for name in plan.demands),
+        *([f"the difficulty `{plan.difficulty}`"] if plan.difficulty is not None else []),
+        *(f"the signal `{name}`" for name in plan.signals),
+    ]
 
 
 def _tables_of_every_study(

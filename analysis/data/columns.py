@@ -46,13 +46,13 @@ PATTERNS = ("implausibly_fast", "same_response_run")
 """Suspicious patterns of responses, computed by `analysis.data.response_patterns`."""
 JSPSYCH = ("trial_type", "plugin_version", "time_elapsed", "rt")
 """Columns with the names of jsPsych's own data. `rt` is `rt_ms`, rounded as in jsPsych."""
-AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "chance", "rt_ms", "input", "fixation_ms",
-                 "fixation_frames", "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at",
-                 "frames_dropped", "attempt", "visit", "focus_lost", *SIGNALS, *PATTERNS, *JSPSYCH, "model",
-                 "model_version", "temperature", "run", "prompt_digest", "valid", "imported_correct", "reading_rule",
-                 "stop_reason", "input_tokens", "output_tokens", "prompt", "thinking", "thinking_budget", "epoch",
-                 "subject")  # fmt: skip
-DERIVED = ("correct", "score", "chance", "excluded_by", "counted_as", *PATTERNS, "rt", "prompt", "thinking",
+AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "chance", "value", "rt_ms", "input",
+                 "fixation_ms", "fixation_frames", "fixation_frames_intended", "frame_ms", "shown_at", "onset_source",
+                 "received_at", "frames_dropped", "attempt", "visit", "focus_lost", *SIGNALS, *PATTERNS, *JSPSYCH,
+                 "model", "model_version", "temperature", "run", "prompt_digest", "valid", "imported_correct",
+                 "reading_rule", "stop_reason", "input_tokens", "output_tokens", "prompt", "thinking",
+                 "thinking_budget", "epoch", "subject")  # fmt: skip
+DERIVED = ("correct", "score", "chance", "value", "excluded_by", "counted_as", *PATTERNS, "rt", "prompt", "thinking",
            "thinking_budget", "epoch", "subject")  # fmt: skip
 """Columns that are computed from the raw data. The data digest does not include these columns."""
 
@@ -80,6 +80,11 @@ PEOPLE = {"human": "people", "simulated": "simulated participants"}
 def factor_columns(trials: pd.DataFrame) -> list[str]:
     """Return the factors of a tidy table: every column that is not in `FIXED_COLUMNS`."""
     return [column for column in trials.columns if column not in FIXED_COLUMNS]
+
+
+def is_graded(trials: pd.DataFrame) -> pd.Series:
+    """Return True for each trial of an item with a right answer."""
+    return trials["key"].notna()
 
 
 def dtype_of_levels(levels: pd.Series) -> Any:

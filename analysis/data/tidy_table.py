@@ -46,7 +46,9 @@ def read_trials(path: Path) -> pd.DataFrame:
     The table has every trial of each session plan, also practice trials and attention checks (`phase`). The grader of
     the item's task computes `correct` and `score`, in the same way for people and models. `correct` and `score` are
     missing if there is no response. An invalid response of a model (`valid` is false) is kept unchanged; then `correct`
-    is false and `score` is 0. `chance` is the accuracy of a random response.
+    is false and `score` is 0. `chance` is the accuracy of a random response. For an ungraded item (its key is null),
+    `correct`, `score` and `chance` are always missing. `value` is the response as a number, such as a rating. It is
+    missing for tasks without numbers (`Task.value`), and for invalid responses.
 
     `subject` is `people`, `simulated participants`, or a model under one condition. Runs that differ only in the epoch
     have the same subject (`analysis.data.subjects`), and `epoch` is the number of the repetition. `prompt`, `thinking`
@@ -316,29 +318,32 @@ def _signals(cells: Cells, table: dict[str, pd.Series], where: str) -> dict[str,
 def _scores(
     cells: dict[str, Cells], values: dict[str, list[Any]], table: dict[str, pd.Series], where: str
 ) -> dict[str, pd.Series]:
-    """Return `correct`, `score` and `chance`. Equal responses to equal items are graded only once."""
+    """Return `correct`, `score`, `chance` and `value`. Equal responses to equal items are graded only once."""
     is_valid = table["valid"].fillna(True).to_numpy(dtype=bool)
     parts = [*(cells[column].number for column in ("task", "content", "key", "response")), is_valid.astype("intp")]
     responses = _together(parts)
     chances: dict[tuple[int, int], float] = {}
-    correct, score, chance = [], [], []
+    correct, score, chance, value = [], [], [], []
     for row in responses.distinct:
         task_number, content_number, key_number, response_number, valid = (int(part[row]) for part in parts)
         task, content = cells["task"].distinct[task_number], values["content"][content_number]
         response = None if response_number < 0 else values["response"][response_number]
+        key = values["key"][key_number]
         try:
-            right, credit = _grade(task, bool(valid), content, values["key"][key_number], response)
-            if (task_number, content_number) not in chances:
+            right, credit = _grade(task, bool(valid), content, key, response)
+            if key is not None and (task_number, content_number) not in chances:
                 chances[task_number, content_number] = task_named(task).chance(content)
+            value.append(task_named(task).value(content, response) if response is not None and valid else None)
         except (InputError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"{where}: item `{table['item_id'].iloc[row]}` cannot be scored: {error}") from error
         correct.append(right)
         score.append(credit)
-        chance.append(chances[task_number, content_number])
+        chance.append(None if key is None else chances[task_number, content_number])
     return {
         "correct": responses.spread(correct, "boolean"),
         "score": responses.spread(score, "float64"),
         "chance": responses.spread(chance, "float64"),
+        "value": responses.spread(value, "float64"),
     }
 
 
@@ -361,7 +366,7 @@ def _first_rows(number: npt.NDArray[Any], n_distinct: int) -> npt.NDArray[np.int
 
 
 def _grade(task: str, valid: bool, content: Any, key: Any, response: Any) -> tuple[bool | None, float | None]:
-    if response is None:
+    if response is None or key is None:
         return None, None
     if not valid:
         return False, 0.0

@@ -38,7 +38,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.data.columns import KINDS, numbered_units
+from analysis.data.columns import KINDS, is_graded, numbered_units
 from analysis.exclusions.by_researcher import BY_RESEARCHER, BY_RESEARCHER_WORDS, exclusion_notes
 from analysis.exclusions.rules import apply_rule, checks_that_count, rule_words
 from analysis.sentences import count
@@ -58,8 +58,8 @@ class Exclusions:
     """The tidy table with the columns `excluded_by` and `counted_as`.
 
     `excluded_by` is the step that excluded the trial; for a trial in the analysis, it is missing. `counted_as` is the
-    trial's value in the mean accuracy: 1 if correct, otherwise 0. If the plan has `invalid: chance`, the value of an
-    invalid or missing response of a model is the item's chance level.
+    trial's value in the mean accuracy: 1 if correct, otherwise 0. It is missing for an ungraded item. If the plan has
+    `invalid: chance`, the value of an invalid or missing response of a model is the item's chance level.
     """
     participants: pd.DataFrame
     """One row per participant or run. `disposition` is the step that excluded the participant, or `included`.
@@ -108,7 +108,7 @@ def is_invalid_of_model(trials: pd.DataFrame) -> pd.Series:
 
 
 def _counted_as(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.Series:
-    is_correct = trials["correct"].fillna(False).astype("float64")
+    is_correct = trials["correct"].fillna(False).astype("float64").where(is_graded(trials))
     return is_correct.mask(is_invalid_of_model(trials), trials["chance"]) if plan.invalid == "chance" else is_correct
 
 
@@ -171,7 +171,8 @@ class _Tally:
             {"kind": kind, "unit": np.argsort(in_order)[pair], "session": session, "status": status, "phase": phase,
              "session_number": trials["session_number"], "completed_at": trials["completed_at"],
              "answered": trials["response"].notna(), "by_researcher": trials["excluded_reason"].notna(),
-             "correct": trials["correct"].fillna(False).astype(bool), "rt_ms": trials["rt_ms"],
+             "correct": trials["correct"].fillna(False).astype(bool), "is_graded": is_graded(trials),
+             "rt_ms": trials["rt_ms"],
              "focus_lost": trials["focus_lost"], "implausibly_fast": trials["implausibly_fast"],
              "same_response_run": trials["same_response_run"]}
         )  # fmt: skip

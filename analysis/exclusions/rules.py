@@ -47,8 +47,8 @@ def apply_rule(rule: ExclusionRule, table: pd.DataFrame, left: pd.Series) -> Rul
         The rule.
     table : DataFrame
         One row per trial: `kind`, `unit` (a number for each participant), `session`, `status`, `phase`, `trial_index`,
-        `completed_at`, `by_researcher` (true if the researcher excluded the session), `answered`, `correct`, `rt_ms`,
-        `focus_lost`, `implausibly_fast`, `same_response_run`.
+        `completed_at`, `by_researcher` (true if the researcher excluded the session), `answered`, `correct`,
+        `is_graded`, `rt_ms`, `focus_lost`, `implausibly_fast`, `same_response_run`.
     left : Series of bool
         True for each test trial that no earlier step has excluded.
     """
@@ -59,9 +59,10 @@ def apply_rule(rule: ExclusionRule, table: pd.DataFrame, left: pd.Series) -> Rul
 def checks_that_count(table: pd.DataFrame) -> pd.DataFrame:
     """Return the attention checks of completed sessions.
 
-    In a session that was not completed, a missing response does not mean that the participant failed the check.
+    In a session that was not completed, a missing response does not mean that the participant failed the check. An
+    ungraded item cannot be failed.
     """
-    return table[(table["phase"] == "attention_check") & (table["status"] == "completed")]
+    return table[(table["phase"] == "attention_check") & (table["status"] == "completed") & table["is_graded"]]
 
 
 def _attention_check(rule: AttentionCheckRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:

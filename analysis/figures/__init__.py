@@ -10,6 +10,7 @@ numbers.
     difficulty.py            `difficulty_figure`: accuracy over ordered levels
     interaction.py           `interaction_plot`: estimates of two factors
     forest.py                `forest_plot`: estimates with intervals, and a reference line
+    responses.py             `response_figure`, `value_figure`: shares and means of responses to ungraded items
     item_scatter.py          `item_scatter`: accuracy by item, of people and of each model
     power_curve.py           `power_curve`: power over the number of participants
     reliability_diagram.py   `reliability_diagram`: accuracy against confidence
@@ -37,6 +38,7 @@ from analysis.figures.item_scatter import item_scatter
 from analysis.figures.power_curve import power_curve
 from analysis.figures.reliability_diagram import reliability_diagram
 from analysis.figures.response_times import response_times_figure, rt_distributions, timed_trials
+from analysis.figures.responses import response_figure, value_figure
 
 __all__ = [
     "MOST_LEVELS",
@@ -56,7 +58,9 @@ __all__ = [
     "missing_characters",
     "power_curve",
     "reliability_diagram",
+    "response_figure",
     "response_times_figure",
     "rt_distributions",
     "timed_trials",
+    "value_figure",
 ]

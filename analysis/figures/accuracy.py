@@ -3,7 +3,7 @@
 A missing accuracy or interval is not drawn.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,9 +38,21 @@ person who listens to a screen reader.
 """
 
 
+@dataclass(frozen=True)
+class Shown:
+    """Words for the shares that a figure shows."""
+
+    title: str
+    axis: str
+
+
+ACCURACY = Shown("Accuracy", "percent correct")
+
+
 def accuracy_figure(
-    table: pd.DataFrame, by: str | None, chance: float, confidence: float, name: str, *,
+    table: pd.DataFrame, by: str | None, chance: float | None, confidence: float, name: str, *,
     participants: pd.DataFrame | None = None, styles: Mapping[Subject, Look] | None = None,
+    levels: Sequence[Any] = (), shown: Shown = ACCURACY,
 ) -> Drawing:  # fmt: skip
     """Draw the accuracies of a table: one panel per level, one row per subject, and a dashed line at chance.
 
@@ -50,8 +62,8 @@ def accuracy_figure(
         A table of `accuracy` for one factor or without a factor. The table must not be empty.
     by : str or None
         The factor, with at most `MOST_LEVELS` levels; None for one panel.
-    chance : float
-        Mean chance level of the trials.
+    chance : float or None
+        Mean chance level of the trials; None for no line.
     confidence : float
         Confidence level of the intervals, such as 0.95. The title of the axis states it.
     name : str
@@ -61,9 +73,14 @@ def accuracy_figure(
     styles : dict, optional
         The colour and marker of each subject (`subject_styles.looks`). By default, they are chosen for the subjects in
         the table.
+    levels : sequence, optional
+        The levels of `by` in the order of the panels. By default, all levels in natural order.
+    shown : Shown
+        The words for other shares than accuracies.
     """
     subjects = subjects_of(table)
-    levels = [None] if by is None else sorted(table[by].drop_duplicates().tolist(), key=level_order)
+    if not levels:
+        levels = [None] if by is None else sorted(table[by].drop_duplicates().tolist(), key=level_order)
     styles = looks(subjects) if styles is None else styles
     layout = _Layout.of(subjects, styles, len(levels), titled=by is not None)
     with style():
@@ -73,9 +90,9 @@ def accuracy_figure(
             behind = participants if by is None or participants is None else cells_of(participants, by, level)
             last = place + layout.n_columns >= len(levels)
             title = "" if by is None else f"{printable(by)}: {level_words(level)}"
-            x_title = f"percent correct, {percent(confidence, 0)} CI" if last else ""
+            x_title = f"{shown.axis}, {percent(confidence, 0)} CI" if last else ""
             _subject_rows(sheet, layout, place, cells, behind, styles, subjects, chance, title, x_title)
-        title = "Accuracy by subject" if by is None else f"Accuracy by subject and {by}"
+        title = f"{shown.title} by subject" if by is None else f"{shown.title} by subject and {by}"
         return finished(sheet, name, title, accuracy_words(table, by, chance, confidence), table)
 
 
@@ -116,7 +133,7 @@ _LEAST_WIDTH = 66.0
 
 def _subject_rows(
     sheet: FigureSheet, layout: _Layout, place: int, cells: pd.DataFrame, participants: pd.DataFrame | None,
-    styles: Mapping[Subject, Look], subjects: list[Subject], chance: float, title: str, x_title: str,
+    styles: Mapping[Subject, Look], subjects: list[Subject], chance: float | None, title: str, x_title: str,
 ) -> None:  # fmt: skip
     row, column = divmod(place, layout.n_columns)
     left = layout.left + column * (layout.panel_width + _BESIDE)
@@ -125,15 +142,16 @@ def _subject_rows(
     axes.set_xlim(0, 1)
     axes.set_ylim(len(subjects) - 0.5, -0.5)
     axes.grid(axis="x")
-    axes.axvline(chance, color=SOFT, linestyle=CHANCE_DASHES, linewidth=0.9, zorder=1)
     room = layout.panel_width + _BESIDE - 10
     if title:
         sheet.write(left, top - 17, shortened(title, room, bold=True), bold=True, at="bottom")
-    said = f"chance {percent(chance)}"
-    middle = left + chance * layout.panel_width
-    half = text_width(said, SMALL) / 2
-    sheet.write(min(max(middle, left + half), left + room - half), top - 4, said, align="center", at="bottom",
-                size=SMALL, colour=SOFT)  # fmt: skip
+    if chance is not None:
+        axes.axvline(chance, color=SOFT, linestyle=CHANCE_DASHES, linewidth=0.9, zorder=1)
+        said = f"chance {percent(chance)}"
+        middle = left + chance * layout.panel_width
+        half = text_width(said, SMALL) / 2
+        sheet.write(min(max(middle, left + half), left + room - half), top - 4, said, align="center", at="bottom",
+                    size=SMALL, colour=SOFT)  # fmt: skip
     for cell in cells[cells["accuracy"].notna()].to_dict("records"):
         who = (str(cell["kind"]), str(cell["subject"]))
         y = subjects.index(who)
@@ -161,13 +179,19 @@ def cells_of(table: pd.DataFrame, factor: str, level: Any) -> pd.DataFrame:
     return table[table[factor].isna() if pd.isna(level) else table[factor].eq(level)]
 
 
-def accuracy_words(table: pd.DataFrame, by: str | None, chance: float, confidence: float) -> str:
+def accuracy_words(table: pd.DataFrame, by: str | None, chance: float | None, confidence: float) -> str:
     """Return the accuracies of a table in words, for the alternative text of a figure."""
     rows = [
         f"{row['subject']}{'' if by is None else f', {level_words(row[by])}'}: {estimate_words(row)}"
         for row in table.to_dict("records")
     ]
-    return f"Chance is {percent(chance)}; {percent(confidence, 0)} CIs are in parentheses. " + "; ".join(rows) + "."
+    return f"{opening_words(chance, confidence)} {'; '.join(rows)}."
+
+
+def opening_words(chance: float | None, confidence: float) -> str:
+    """Return the first sentence of the alternative text: the chance level, and the meaning of the parentheses."""
+    before = "" if chance is None else f"Chance is {percent(chance)}; "
+    return f"{before}{percent(confidence, 0)} CIs are in parentheses."
 
 
 def estimate_words(row: Mapping[Any, Any]) -> str:

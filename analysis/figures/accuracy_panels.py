@@ -8,13 +8,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.figures.accuracy import (
+    ACCURACY,
     MOST_IN_WORDS,
     MOST_LEVELS,
     PERCENT_LABELS,
     PERCENT_TICKS,
+    Shown,
     accuracies_of,
     cells_of,
     estimate_words,
+    opening_words,
 )
 from analysis.figures.drawing.axes import LevelNames, label_y
 from analysis.figures.drawing.lettering import printable, shortened, wrapped
@@ -27,9 +30,9 @@ from analysis.statistics.factor_levels import level_order
 
 
 def accuracy_panels(
-    table: pd.DataFrame, by: str, panel_by: str, chance: float, confidence: float, name: str,
+    table: pd.DataFrame, by: str, panel_by: str, chance: float | None, confidence: float, name: str,
     panels: Sequence[Any] = (), *, participants: pd.DataFrame | None = None,
-    styles: Mapping[Subject, Look] | None = None,
+    styles: Mapping[Subject, Look] | None = None, shown: Shown = ACCURACY,
 ) -> Drawing | None:  # fmt: skip
     """Draw accuracy by one factor, in one panel for each level of a second factor.
 
@@ -43,8 +46,8 @@ def accuracy_panels(
         The factor of the horizontal axis in each panel.
     panel_by : str
         The factor of the panels, such as the inference demand.
-    chance : float
-        Mean chance level of the trials.
+    chance : float or None
+        Mean chance level of the trials; None for no line.
     confidence : float
         Confidence level of the intervals, such as 0.95. The title of the axis states it.
     name : str
@@ -56,6 +59,8 @@ def accuracy_panels(
     styles : dict, optional
         The colour and marker of each subject (`subject_styles.looks`). By default, they are chosen for the subjects in
         the table.
+    shown : Shown
+        The words for other shares than accuracies.
 
     Returns
     -------
@@ -80,7 +85,7 @@ def accuracy_panels(
         return None
     panel_width = _panel_width(n_columns)
     names = LevelNames.of(levels, panel_width / len(levels))
-    key = key_of(subjects, f"chance {percent(chance)}", styles)
+    key = key_of(subjects, None if chance is None else f"chance {percent(chance)}", styles)
     top_of_panels, row_height = 12.0 * (key[-1].row + 1) + 2, _ABOVE + _PANEL_HEIGHT + names.height
     with style():
         sheet = FigureSheet(WIDTH, top_of_panels + -(-len(panels) // n_columns) * row_height + 13)
@@ -93,21 +98,22 @@ def accuracy_panels(
             axes.set_xlim(-0.5, len(levels) - 0.5)
             axes.set_ylim(0, 1)
             axes.grid(axis="y")
-            axes.axhline(chance, color=SOFT, linestyle=CHANCE_DASHES, linewidth=0.9, zorder=1)
+            if chance is not None:
+                axes.axhline(chance, color=SOFT, linestyle=CHANCE_DASHES, linewidth=0.9, zorder=1)
             behind = None if participants is None else cells_of(participants, panel_by, panel)
             slots = _Slots(by, levels, subjects, panel_width / len(levels))
             _side_by_side(axes, cells_of(table, panel_by, panel), behind, slots, styles)
             heading = wrapped(f"{printable(panel_by)}: {level_words(panel)}", panel_width, bold=True)
             sheet.write(left, top - 7, heading, bold=True, at="bottom")
             if column == 0:
-                label_y(sheet, axes, PERCENT_TICKS, PERCENT_LABELS, f"percent correct, {percent(confidence, 0)} CI")
+                label_y(sheet, axes, PERCENT_TICKS, PERCENT_LABELS, f"{shown.axis}, {percent(confidence, 0)} CI")
             else:
                 label_y(sheet, axes, PERCENT_TICKS, [""] * len(PERCENT_TICKS))
             names.write(sheet, left, top + _PANEL_HEIGHT)
             if place + n_columns >= len(panels):
                 below = top + _PANEL_HEIGHT + names.height
                 sheet.write(left + panel_width / 2, below, shortened(by, panel_width), align="center", at="top")
-        title = f"Accuracy by subject, {by} and {panel_by}"
+        title = f"{shown.title} by subject, {by} and {panel_by}"
         return finished(sheet, name, title, _panel_words(table, by, panel_by, panels, chance, confidence), table)
 
 
@@ -160,9 +166,9 @@ def _side_by_side(
 
 
 def _panel_words(
-    table: pd.DataFrame, by: str, panel_by: str, panels: Sequence[Any], chance: float, confidence: float
+    table: pd.DataFrame, by: str, panel_by: str, panels: Sequence[Any], chance: float | None, confidence: float
 ) -> str:
-    opening = f"Chance is {percent(chance)}; {percent(confidence, 0)} CIs are in parentheses."
+    opening = opening_words(chance, confidence)
     parts = []
     for panel in panels:
         cells = cells_of(table, panel_by, panel)

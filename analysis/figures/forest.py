@@ -28,7 +28,8 @@ MOST_ROWS = 60
 
 
 def forest_plot(
-    table: pd.DataFrame, name: str, *, label: str, estimate: str, ci_low: str, ci_high: str, reference: float = 0,
+    table: pd.DataFrame, name: str, *, label: str, estimate: str, ci_low: str, ci_high: str,
+    reference: float | None = 0,
     x_label: str, group: str | None = None, scale: float = 1, styles: Mapping[Subject, Look] | None = None,
 ) -> Drawing | None:  # fmt: skip
     """Draw one estimate with its interval for each row of the table, and write the numbers at the right.
@@ -43,8 +44,8 @@ def forest_plot(
         Columns of the table. A missing estimate or interval is not drawn, and the figure states that it is missing. If
         an interval is much wider than the other intervals, it is cut off at an arrow. The numbers at the right give
         the whole interval.
-    reference : float
-        Position of the dashed line, such as 0 for no difference.
+    reference : float or None
+        Position of the dashed line, such as 0 for no difference; None for no line.
     x_label : str
         Label of the horizontal axis: the measure, its unit, and the kind of interval.
     group : str, optional
@@ -100,7 +101,7 @@ def _finite(values: pd.Series) -> pd.Series:
     return numbers.where(np.isfinite(numbers))
 
 
-def _draw(rows: Sequence[_Row], reference: float, x_label: str, note: str, *, are_subjects: bool) -> FigureSheet:
+def _draw(rows: Sequence[_Row], reference: float | None, x_label: str, note: str, *, are_subjects: bool) -> FigureSheet:
     low, high = _limits(rows, reference)
     numbers = _numbers(rows, high - low)
     right = max(text_width(text) for text in numbers) + 12
@@ -125,7 +126,8 @@ def _draw(rows: Sequence[_Row], reference: float, x_label: str, note: str, *, ar
     axes.set_xlim(low, high)
     axes.set_ylim(y, 5)
     axes.spines["left"].set_visible(False)
-    axes.axvline(reference, color=SOFT, linestyle=(0, (4, 3)), linewidth=0.9, zorder=1)
+    if reference is not None:
+        axes.axvline(reference, color=SOFT, linestyle=(0, (4, 3)), linewidth=0.9, zorder=1)
     for at, row, columns, text in zip(places, rows, names, numbers, strict=True):
         if np.isfinite(row.estimate):
             axes.plot([max(row.ci_low, low), min(row.ci_high, high)], [at, at], color=row.look.colour, linewidth=1.2)
@@ -162,13 +164,14 @@ def _names(
     return [[(0.0, each)] for each in lines], max(text_width(line) for each in lines for line in each)
 
 
-def _limits(rows: Sequence[_Row], reference: float) -> tuple[float, float]:
+def _limits(rows: Sequence[_Row], reference: float | None) -> tuple[float, float]:
     """Return the limits of the axis, which contain all estimates.
 
     The axis extends beyond the estimates to show the intervals. At each end, it extends by at most twice the median
     width of the intervals, or twice the range of the estimates (the larger of both). Longer intervals are cut off.
     """
-    estimates = [row.estimate for row in rows if np.isfinite(row.estimate)] + [reference]
+    estimates = [row.estimate for row in rows if np.isfinite(row.estimate)]
+    estimates += [] if reference is None else [reference]
     bounds = [bound for row in rows for bound in (row.ci_low, row.ci_high) if np.isfinite(bound)]
     widths = [row.ci_high - row.ci_low for row in rows if np.isfinite(row.ci_high - row.ci_low)]
     least, most = min(estimates), max(estimates)
@@ -198,14 +201,16 @@ def _numbers(rows: Sequence[_Row], span: float) -> list[str]:
     ]  # fmt: skip
 
 
-def _words(rows: Sequence[_Row], reference: float, x_label: str, note: str) -> str:
+def _words(rows: Sequence[_Row], reference: float | None, x_label: str, note: str) -> str:
     numbers = [(row, text) for row, text in zip(rows, _numbers(rows, 1), strict=True) if np.isfinite(row.estimate)]
-    above = sum(row.ci_low > reference for row, _ in numbers)
-    below = sum(row.ci_high < reference for row, _ in numbers)
-    opening = (
-        f"{x_label}. Of {len(numbers)} CIs, {above} are above {number_text(reference)} and {below} are below "
-        f"{number_text(reference)}. {note}"
-    ).strip()
+    opening = f"{x_label}. {note}".strip()
+    if reference is not None:
+        above = sum(row.ci_low > reference for row, _ in numbers)
+        below = sum(row.ci_high < reference for row, _ in numbers)
+        opening = (
+            f"{x_label}. Of {len(numbers)} CIs, {above} are above {number_text(reference)} and {below} are below "
+            f"{number_text(reference)}. {note}"
+        ).strip()
     if len(numbers) > MOST_IN_WORDS:
         ordered = sorted(numbers, key=lambda entry: entry[0].estimate)
         numbers = [ordered[0], ordered[-1]]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.columns import dtype_of_levels, factor_columns, subject_order
+from analysis.data.columns import dtype_of_levels, factor_columns, is_graded, subject_order
 from analysis.statistics.chance_correction import chance_corrected
 from analysis.statistics.factor_levels import level_order
 from analysis.statistics.intervals import Interval, weighted_accuracy
@@ -37,7 +37,8 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
     Parameters
     ----------
     trials : DataFrame
-        The tidy table with `excluded_by`, from `apply_exclusions`; only trials in the analysis are counted.
+        The tidy table with `excluded_by`, from `apply_exclusions`. Only trials in the analysis whose items have a right
+        answer are counted.
     by : sequence of str
         Factors of the items, or settings of models' runs (`OF_RUNS`), such as `temperature`. If there are no factors,
         the table has one row per subject.
@@ -61,7 +62,7 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
         setting is missing in the row of people.
     """
     check_factors(trials, by)
-    kept = kept_trials(trials, [*COUNTED_COLUMNS, "chance", "item_id", *cluster_columns(plan), *by])
+    kept = graded_trials(trials, [*COUNTED_COLUMNS, "chance", "item_id", *cluster_columns(plan), *by])
     is_model = kept["kind"] == "model"
     cells = ["kind", "subject", *by]
     rows: list[tuple[Any, ...]] = []
@@ -121,12 +122,24 @@ def file_names(factors: Sequence[str]) -> dict[str, str]:
 
 def kept_trials(trials: pd.DataFrame, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """Return the test trials that are in the analysis, with all columns or only with `columns`."""
+    is_kept = _in_the_analysis(trials)
+    return trials[is_kept] if columns is None else trials[list(dict.fromkeys(columns))][is_kept]
+
+
+def graded_trials(trials: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Return `columns` of the trials of `kept_trials` whose items have a right answer. All accuracies use these trials.
+
+    A response to an ungraded item is neither correct nor wrong.
+    """
+    return trials[list(dict.fromkeys(columns))][_in_the_analysis(trials) & is_graded(trials)]
+
+
+def _in_the_analysis(trials: pd.DataFrame) -> pd.Series:
     if "excluded_by" not in trials.columns:
         raise InputError(
             "the trials have no column `excluded_by`. Fix: apply the exclusions first (`apply_exclusions`)."
         )
-    is_kept = trials["excluded_by"].isna() & (trials["phase"] == "test")
-    return trials[is_kept] if columns is None else trials[list(dict.fromkeys(columns))][is_kept]
+    return trials["excluded_by"].isna() & (trials["phase"] == "test")
 
 
 def participant_counts(kept: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -153,7 +166,7 @@ def participant_accuracy(trials: pd.DataFrame, by: Sequence[str]) -> pd.DataFram
         `kind, subject, participant, <by...>, accuracy`. A participant without counted trials in a cell has no row.
     """
     cells = ["kind", "subject", "participant", *by]
-    means = kept_trials(trials, [*cells, "counted_as"]).groupby(cells, dropna=False, sort=False)["counted_as"].mean()
+    means = graded_trials(trials, [*cells, "counted_as"]).groupby(cells, dropna=False, sort=False)["counted_as"].mean()
     return means.rename("accuracy").dropna().astype("float64").reset_index()
 
 

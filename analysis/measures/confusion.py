@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.data.columns import subject_order
-from analysis.measures.accuracy import cluster_columns, kept_trials, share_of_rows
+from analysis.measures.accuracy import cluster_columns, graded_trials, share_of_rows
 from batteries.tasks import task_named
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -38,7 +38,7 @@ def confusion(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
         same category of the right answer. The interval of `share` is computed like that of an accuracy.
         `share_of_errors` is `n_wrong` divided by the sum of `n_wrong` over all rows of the subject and task.
     """
-    kept = kept_trials(trials, [*_NEEDED, *cluster_columns(plan)])
+    kept = graded_trials(trials, [*_NEEDED, *cluster_columns(plan)])
     kept = kept[kept["task"].map(lambda task: bool(task_named(task).categories)).astype(bool)]
     categories = _categories(kept)
     kept = kept.drop(columns=["content", "key", "response", "valid"])  # Each selection of rows would copy them.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.data.columns import subject_order
-from analysis.measures.accuracy import accuracy, check_factors, file_names, kept_trials, participant_accuracy
+from analysis.measures.accuracy import accuracy, check_factors, file_names, graded_trials, participant_accuracy
 from batteries.errors import InputError, collect_input_error
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -31,7 +31,7 @@ def demand_tables(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[s
     for demand in plan.demands:
         with collect_input_error(not_computed):
             check_factors(trials, [demand])
-            if not has_demand(kept_trials(trials, [demand])[demand]).any():
+            if not has_demand(graded_trials(trials, [demand])[demand]).any():
                 raise InputError(
                     f"the demand `{demand}`: the factor `{demand}` is 0 or missing in all trials of the analysis. Fix: "
                     f"remove `{demand}` from `demands`."

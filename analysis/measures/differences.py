@@ -15,9 +15,9 @@ from analysis.measures.accuracy import (
     cluster_columns,
     cluster_labels,
     crossed_over_items,
+    graded_trials,
     interval_of,
     item_counts,
-    kept_trials,
     mean_chance,
     ordered_table,
     participant_counts,
@@ -72,7 +72,7 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     model (`random_items.correlation_over_items`). The interval is not adjusted for the number of comparisons.
     """
     check_factors(trials, by)
-    kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "chance", "response", *cluster_columns(plan), *by])
+    kept = graded_trials(trials, [*COUNTED_COLUMNS, "item_id", "chance", "response", *cluster_columns(plan), *by])
     models = kept[kept["kind"] == "model"]
     of_items = [factor for factor in by if factor not in OF_RUNS]
     pairs = compared(kept)

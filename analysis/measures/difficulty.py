@@ -13,8 +13,8 @@ from analysis.measures.accuracy import (
     accuracy_of_items,
     check_factors,
     cluster_columns,
+    graded_trials,
     item_counts,
-    kept_trials,
     participant_counts,
 )
 from analysis.measures.shared_items import Compared, Subject, of_responses, subjects_compared
@@ -178,7 +178,7 @@ def _named(name: str, value: float, interval: Interval) -> dict[str, float]:
 
 def _with_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFrame:
     check_factors(trials, [factor])
-    kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", *cluster_columns(plan), factor])
+    kept = graded_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", *cluster_columns(plan), factor])
     return kept[kept[factor].notna()]
 
 

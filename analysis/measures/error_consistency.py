@@ -6,7 +6,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from analysis.data.columns import PEOPLE
-from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
+from analysis.measures.accuracy import COUNTED_COLUMNS, graded_trials
 from analysis.measures.item_agreement import in_order
 from analysis.measures.shared_items import compared, of_responses
 from analysis.statistics.agreement_measures import Floats, beyond_expected
@@ -72,7 +72,7 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Geirhos, R., Meding, K., & Wichmann, F. A. (2020). Beyond accuracy: Quantifying trial-by-trial behaviour of CNNs
     and humans by measuring error consistency. Advances in Neural Information Processing Systems, 33.
     """
-    kept = kept_trials(trials, _NEEDED)
+    kept = graded_trials(trials, _NEEDED)
     rows = []
     for kind, people in PEOPLE.items():
         responses = kept[(kept["kind"] == kind) & kept["response"].notna()]

@@ -4,6 +4,7 @@ from collections.abc import Hashable
 
 import pandas as pd
 
+from analysis.data.columns import is_graded
 from analysis.statistics.factor_levels import level_order
 
 INVALID_COLUMNS = ["subject", "model", "n_trials", "n_unanswered", "n_invalid", "accuracy_if_wrong",
@@ -27,7 +28,8 @@ def invalid_responses(trials: pd.DataFrame) -> pd.DataFrame:
         The columns `INVALID_COLUMNS`. The accuracies are over all runs of the model. In `accuracy_if_wrong`,
         unanswered and invalid trials count as not correct. `accuracy_if_left_out` is computed without these trials. It
         is missing if a model has no valid response. In `accuracy_if_chance`, each unanswered or invalid trial counts
-        as the item's chance level, as if the model had guessed.
+        as the item's chance level, as if the model had guessed. The numbers of trials include ungraded items, which
+        the accuracies leave out.
     """
     in_question = (trials["kind"] == "model") & (trials["phase"] == "test")
     in_question &= trials["excluded_by"].isna() | (trials["excluded_by"] == "unanswered")
@@ -35,7 +37,7 @@ def invalid_responses(trials: pd.DataFrame) -> pd.DataFrame:
     for (subject, model), responses in _by(trials[in_question], "subject"):
         unanswered = responses["response"].isna()
         invalid = ~unanswered & ~responses["valid"].fillna(True)
-        correct = responses["correct"].fillna(False).astype("float64")
+        correct = responses["correct"].fillna(False).astype("float64").where(is_graded(responses))
         if_left_out = correct[~(unanswered | invalid)].mean()
         if_chance = correct.mask(unanswered | invalid, responses["chance"]).mean()
         counts = (len(responses), int(unanswered.sum()), int(invalid.sum()))
@@ -46,8 +48,8 @@ def invalid_responses(trials: pd.DataFrame) -> pd.DataFrame:
 def stored_scoring(trials: pd.DataFrame) -> pd.DataFrame:
     """Compare the stored scoring of each imported run with the scoring by Equipoise.
 
-    `n` is the number of test trials for which the imported run states whether the response is correct. Incomplete runs
-    are included. Both accuracies are computed from these `n` trials.
+    `n` is the number of graded test trials for which the imported run states whether the response is correct.
+    Incomplete runs are included. Both accuracies are computed from these `n` trials.
     """
     rows = []
     for (run, model), responses in _by(_with_stored_scoring(trials), "run"):
@@ -69,7 +71,8 @@ def regraded(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_stored_scoring(trials: pd.DataFrame) -> pd.DataFrame:
-    return trials[(trials["kind"] == "model") & (trials["phase"] == "test") & trials["imported_correct"].notna()]
+    is_stored = (trials["kind"] == "model") & (trials["phase"] == "test") & trials["imported_correct"].notna()
+    return trials[is_stored & is_graded(trials)]
 
 
 def _by(trials: pd.DataFrame, column: str) -> list[tuple[tuple[Hashable, Hashable], pd.DataFrame]]:

@@ -5,7 +5,7 @@ import pandas as pd
 
 from analysis.data.cell_text import ROWS_AT_ONCE
 from analysis.data.columns import factor_columns, subject_order
-from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
+from analysis.measures.accuracy import COUNTED_COLUMNS, graded_trials
 from analysis.measures.shared_items import COMPARED_COLUMNS, Compared, compared, of_responses
 from analysis.sentences import count
 from analysis.statistics.agreement_measures import Floats, pearson, spearman, split_half_reliability
@@ -40,9 +40,9 @@ def item_table(trials: pd.DataFrame) -> pd.DataFrame:
         trials count as not correct.
     """
     factors = factor_columns(trials)
-    kept = kept_trials(trials, _NEEDED)
+    kept = graded_trials(trials, _NEEDED)
     portions = (trials.iloc[first : first + ROWS_AT_ONCE] for first in range(0, len(trials), ROWS_AT_ONCE))
-    of_portions = [kept_trials(portion, ["item_id", *factors]).drop_duplicates() for portion in portions]
+    of_portions = [graded_trials(portion, ["item_id", *factors]).drop_duplicates() for portion in portions]
     named = pd.concat(of_portions).drop_duplicates()
     in_order_of_text = named.sort_values(named.columns.tolist(), key=lambda column: column.astype("str"))
     # Sorted, so that the levels do not depend on the order of the rows.
@@ -96,7 +96,7 @@ def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     that was asked each item once has item accuracies of 0 or 1. Its correlation stays below the ceiling even if the
     model is like people.
     """
-    kept = kept_trials(trials, _NEEDED)
+    kept = graded_trials(trials, _NEEDED)
     pairs = compared(kept)
     reliabilities = of_responses(pairs, lambda responses: _reliability(responses, plan))
     rows = [

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.columns import subject_order
-from analysis.measures.accuracy import cluster_columns, item_counts, kept_trials
+from analysis.measures.accuracy import cluster_columns, graded_trials, item_counts
 from analysis.statistics.paired_differences import paired_difference
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -38,7 +38,7 @@ def model_differences(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     than it would between different items. The interval generalizes to other items of the same kind, or to other
     clusters of items. The interval is not adjusted for the number of pairs.
     """
-    kept = kept_trials(trials, [*_NEEDED, *cluster_columns(plan)])
+    kept = graded_trials(trials, [*_NEEDED, *cluster_columns(plan)])
     of_models = {
         str(subject): item_counts(asked, plan)
         for subject, asked in kept[kept["kind"] == "model"].groupby("subject", sort=False, observed=True)

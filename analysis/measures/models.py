@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analysis.data.columns import is_graded
 from analysis.data.subjects import without_temperature
 from analysis.measures.accuracy import (
     accuracy_of_items,
@@ -42,13 +43,16 @@ def models_table(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     -------
     DataFrame
         The columns `MODEL_COLUMNS`. `n_runs` is the number of runs: one for each time that the model was asked the
-        items (an *epoch* of Inspect). `accuracy` and its interval are the same as in the table `accuracy_overall`.
+        items (an *epoch* of Inspect). `accuracy` and its interval are the same as in the table `accuracy_overall`. They
+        and the other measures of accuracy use the `n_trials` trials of the `n_items` graded items. They are missing if
+        there is no such item.
         `sd_between_runs` is the standard deviation of the runs' accuracies, over the items that all runs were asked.
         `sd_between_runs_by_chance` is the square root of the variance expected if the runs differ only by chance.
         `p_between_runs` is the p value of the test of this hypothesis. With one run, these three values are missing.
         `consistency` is the probability that two replies to the same item contain the same response, as a mean over the
-        `n_items_repeated` items with several replies. An invalid or missing reply counts as different from every other
-        reply, even from another invalid or missing reply. `consistency` is missing if no item has several replies.
+        `n_items_repeated` items with several replies, graded or not. An invalid or missing reply counts as different
+        from every other reply, even from another invalid or missing reply. `consistency` is missing if no item has
+        several replies.
 
     Notes
     -----
@@ -56,21 +60,25 @@ def models_table(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     `agreement_measures.mean_agreement_interval` for the interval of `consistency`. The interval of `consistency`
     generalizes to other items, or to other clusters of items (`item_cluster` of the plan).
     """
-    kept = kept_trials(trials, [*_NEEDED, *cluster_columns(plan)])
+    kept = kept_trials(trials, [*_NEEDED, "key", *cluster_columns(plan)])
     rows = []
     for subject, asked in kept[kept["kind"] == "model"].groupby("subject", sort=False):
-        of_items = item_counts(asked, plan)
-        accuracy, interval = accuracy_of_items(of_items, of_items["n_trials"], plan)
-        of_runs = asked["counted_as"].groupby(asked["participant"]).mean()
-        first = asked.iloc[0]
+        first, graded = asked.iloc[0], asked[is_graded(asked)]
         described = (subject, first["model"], first["model_version"], first["temperature"])
-        counts = (len(of_runs), len(of_items), len(asked))
-        over_runs = (of_runs.min(), of_runs.max(), *run_variance(_values_of_runs(asked)))
-        measures = (accuracy, *interval, *over_runs, *_consistency(asked, of_items, plan))
-        rows.append((*described, *counts, *measures))
+        counts = (asked["participant"].nunique(), graded["item_id"].nunique(), len(graded))
+        measures = _accuracies(graded, plan) if len(graded) else (math.nan,) * 8
+        rows.append((*described, *counts, *measures, *_consistency(asked, item_counts(asked, plan), plan)))
     rows.sort(key=lambda row: level_order(row[0]))
     counted = {name: "int64" for name in MODEL_COLUMNS if name.startswith("n_")}
     return pd.DataFrame(rows, columns=MODEL_COLUMNS).astype(counted)
+
+
+def _accuracies(graded: pd.DataFrame, plan: AnalysisPlan) -> tuple[float, ...]:
+    """Return the accuracy, its interval, the lowest and highest accuracy of a run, and the variance between runs."""
+    of_items = item_counts(graded, plan)
+    accuracy, interval = accuracy_of_items(of_items, of_items["n_trials"], plan)
+    of_runs = graded["counted_as"].groupby(graded["participant"]).mean()
+    return (accuracy, *interval, of_runs.min(), of_runs.max(), *run_variance(_values_of_runs(graded)))
 
 
 def _values_of_runs(asked: pd.DataFrame) -> npt.NDArray[np.float64]:

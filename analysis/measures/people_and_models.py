@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.data.columns import PEOPLE
 from analysis.data.subjects import programs_among
-from analysis.measures.accuracy import accuracy, kept_trials, ordered_table
+from analysis.measures.accuracy import accuracy, graded_trials, ordered_table
 from analysis.measures.differences import differences
 from analysis.statistics.intervals import Interval, mover_difference
 from analysis.statistics.participant_intervals import pooled_proportions
@@ -53,7 +53,7 @@ def people_and_models(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPla
     by = [factor for factor in by if factor not in OF_RUNS]
     plan = plan.model_copy(update={"items": "fixed"})  # The variance between models does not include other items.
     rows: list[tuple[Any, ...]] = []
-    kept = kept_trials(trials, ["kind", "subject", "model", "item_id", "response"])
+    kept = graded_trials(trials, ["kind", "subject", "model", "item_id", "response"])
     names = _model_of_subject(kept)
     for kind, people in PEOPLE.items():
         responses = kept[(kept["kind"] == kind) & kept["response"].notna()]
@@ -91,7 +91,7 @@ def _cells(
     of_models = differences(trials, by, plan)
     model = of_models["model"].map(names)
     rows = []
-    n_used = int(kept_trials(trials, ["item_id"])["item_id"].nunique())
+    n_used = int(graded_trials(trials, ["item_id"])["item_id"].nunique())
     for row in of_people.to_dict("records"):
         same = np.logical_and.reduce([of_models[factor].isin([row[factor]]) for factor in by], initial=True)
         cell = of_models[np.broadcast_to(same, len(of_models))]

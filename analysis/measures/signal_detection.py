@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from analysis.data.row_filters import matching, require_columns
-from analysis.measures.accuracy import cluster_columns, counts_of_items, item_counts, kept_trials
+from analysis.measures.accuracy import cluster_columns, counts_of_items, graded_trials, item_counts
 from analysis.measures.shared_items import Subject, subjects_compared
 from analysis.statistics.intervals import (
     Interval,
@@ -123,7 +123,7 @@ def _said(
     """
     require_columns(trials, signal, "the signal")
     require_columns(trials, noise or {}, "the noise")
-    kept = kept_trials(trials, [*_NEEDED, *clusters, *signal, *(noise or {})])
+    kept = graded_trials(trials, [*_NEEDED, *clusters, *signal, *(noise or {})])
     is_signal = matching(kept, signal, "the signal")
     is_noise = matching(kept, noise, "the noise") if noise else ~is_signal
     if (is_signal & is_noise).any():

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis.data.columns import PEOPLE, factor_columns
+from analysis.data.columns import PEOPLE, factor_columns, is_graded
 from analysis.measures.confusion import confusion
 from analysis.measures.demands import demand_tables
 from analysis.measures.difficulty import accuracy_by_level, trends
@@ -81,11 +81,11 @@ def _named_by_responses(trials: pd.DataFrame) -> pd.DataFrame:
 
     Random halves and random pairs of participants depend on the order of the participants' names. Pseudonyms are
     random, so the same responses in another store would give other results. With the new names, the same responses
-    always give the same results.
+    always give the same results. Responses to ungraded items have no effect.
     """
     responses = pd.DataFrame({"item_id": trials["item_id"], "correct": trials["correct"].astype("str")})
     digests = pd.Series(pd.util.hash_pandas_object(responses, index=False).to_numpy(), index=trials.index)
-    content = digests.where(trials["excluded_by"].isna(), 0).groupby(trials["participant"]).sum()
+    content = digests.where(trials["excluded_by"].isna() & is_graded(trials), 0).groupby(trials["participant"]).sum()
     in_order = content.sort_index().sort_values(kind="stable").index
     names = {name: f"{place:09}" for place, name in enumerate(in_order)}
     return trials.assign(participant=trials["participant"].map(names).astype("str"))

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.columns import factor_columns, subject_order
-from analysis.measures.accuracy import cluster_columns, kept_trials, share_of_rows
+from analysis.measures.accuracy import cluster_columns, graded_trials, share_of_rows
 from analysis.statistics.agreement_measures import repeated_agreement
 from batteries.errors import InputError
 from batteries.stimulus.parts import option_words
@@ -131,7 +131,7 @@ def _trials_with_variants(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple[pd.
             "every item was asked in one form only, so the variants of items cannot be compared. Fix: ask all "
             "variants of the items in the battery."
         )
-    kept = kept_trials(trials, [*_NEEDED, ORIGINAL_ITEM, ITEM_VARIANT, *cluster_columns(plan)])
+    kept = graded_trials(trials, [*_NEEDED, ORIGINAL_ITEM, ITEM_VARIANT, *cluster_columns(plan)])
     kept = kept[kept[ORIGINAL_ITEM].astype("str").isin(n_forms.index)]
     work = kept.assign(
         subject=kept["subject"].astype("str"),

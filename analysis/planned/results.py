@@ -20,11 +20,15 @@ from experiment.study.planned_analyses import (
     PlannedModel,
     PlannedTable,
     PlannedTest,
+    Where,
     Who,
 )
 
+Entry = PlannedTable | PlannedModel | PlannedTest | PlannedConfidence
 RowsOf = Callable[[Who], pd.DataFrame]
 """Function that returns the rows of people, of language models, or of both."""
+RowsOfEntry = Callable[[pd.DataFrame, Entry, Mapping[str, Where]], pd.DataFrame]
+"""Function that returns the rows that an entry of the plan can use, given all rows, the entry and its flags."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,10 @@ class PlannedResults:
 
 
 def run_planned(
-    rows_of: RowsOf, plan: PlannedAnalyses, changed_tests: Mapping[str, PlannedTest] = MappingProxyType({})
+    rows_of: RowsOf,
+    plan: PlannedAnalyses,
+    changed_tests: Mapping[str, PlannedTest] = MappingProxyType({}),
+    rows_of_entry: RowsOfEntry = lambda rows, _entry, _flags: rows,
 ) -> PlannedResults:
     """Compute the tables, statistical models, tests and confidence ratings of a plan, as far as the rows allow.
 
@@ -69,16 +76,21 @@ def run_planned(
         The plan. The flags that a result uses are added to its rows.
     changed_tests
         The confirmatory tests of the locked or registered plan that this plan changed or left out; see `planned_tests`.
+    rows_of_entry
+        Function that selects the rows of one result, and keeps their index. By default, all rows.
     """
     known: dict[tuple[Who, frozenset[str]], pd.DataFrame] = {}
 
-    def rows(planned: PlannedTable | PlannedModel | PlannedTest | PlannedConfidence) -> pd.DataFrame:
+    def rows(planned: Entry) -> pd.DataFrame:
         used = plan.flags.keys() & set(named_columns(planned))
-        key = planned.who, frozenset(used)
+        key, plain = (planned.who, frozenset(used)), (planned.who, frozenset[str]())
+        flags = {name: where for name, where in plan.flags.items() if name in used}
+        if plain not in known:
+            known[plain] = rows_of(planned.who)
+        chosen = rows_of_entry(known[plain], planned, flags)
         if key not in known:
-            flags = {name: where for name, where in plan.flags.items() if name in used}
-            known[key] = add_flags(rows_of(planned.who), flags)
-        return known[key]
+            known[key] = add_flags(known[plain], flags)
+        return known[key] if len(chosen) == len(known[key]) else known[key].loc[chosen.index].reset_index(drop=True)
 
     not_computed: list[str] = []
     item_cluster = plan.item_cluster if isinstance(plan, AnalysisPlan) else None

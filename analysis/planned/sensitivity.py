@@ -11,7 +11,7 @@ from analysis.exclusions.flow import Exclusions, marked_trials
 from analysis.measures.accuracy import accuracy
 from analysis.measures.differences import differences
 from analysis.planned.results import run_planned
-from analysis.planned.study_rows import plan_for, study_rows
+from analysis.planned.study_rows import plan_for, rows_with_outcome, study_rows
 from analysis.preregistration.deviations import Registration
 from analysis.sentences import count
 from batteries.errors import InputError
@@ -142,7 +142,7 @@ def _results(marked: pd.DataFrame, plan: AnalysisPlan, registration: Registratio
     if not (plan.tests or plan.models):
         return results
     plan = plan_for(marked, plan.model_copy(update={"tables": {}, "confidence_ratings": {}}))
-    found = run_planned(study_rows(marked, plan.demands), plan, registration.changed_tests)
+    found = run_planned(study_rows(marked, plan.demands), plan, registration.changed_tests, rows_with_outcome)
     models = [
         model.model.coefficients.assign(name=name)[["name", "term", "estimate", "std_error", "statistic", "p_value"]]
         for name, model in found.models.items()

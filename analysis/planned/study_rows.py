@@ -1,16 +1,17 @@
 """The rows of a study for the tables, models and tests of the plan."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TypeVar
 
 import pandas as pd
 
-from analysis.data.columns import AFTER_FACTORS, BEFORE_FACTORS
+from analysis.data.columns import AFTER_FACTORS, BEFORE_FACTORS, is_graded
 from analysis.measures.accuracy import kept_trials
 from analysis.measures.demands import has_demand
-from analysis.planned.results import RowsOf
+from analysis.planned.named_columns import named_columns
+from analysis.planned.results import Entry, RowsOf
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import (
@@ -97,7 +98,8 @@ def study_rows(trials: pd.DataFrame, demands: Sequence[str] = ()) -> RowsOf:
     Notes
     -----
     The rows are the trials in the analysis, with the columns of the tidy table. `correct` is 1 or 0; for a missing
-    response of a model, `correct` is 0. The rows include simulated participants only if there are no people.
+    response of a model, `correct` is 0. For an ungraded item, `correct` and `score` are missing. The rows include
+    simulated participants only if there are no people.
     """
     kept_trials(trials.head(0))  # Refuses a table to which no exclusions were applied.
     people = "human" if (trials["kind"] == "human").any() else "simulated"
@@ -119,8 +121,8 @@ def study_rows(trials: pd.DataFrame, demands: Sequence[str] = ()) -> RowsOf:
                 )
         return rows.astype(texts).assign(
             response=kept["response"].map(_hashable),
-            correct=kept["correct"].astype("Float64").fillna(0.0).astype("float64"),
-            score=kept["score"].where(kept["kind"] != "model", kept["score"].fillna(0.0)),
+            correct=kept["correct"].astype("Float64").fillna(0.0).astype("float64").where(is_graded(kept)),
+            score=kept["score"].where((kept["kind"] != "model") | ~is_graded(kept), kept["score"].fillna(0.0)),
             **{column: has_demand(kept[demand]) for column, demand in made.items()},
         )
 
@@ -135,3 +137,59 @@ def study_rows(trials: pd.DataFrame, demands: Sequence[str] = ()) -> RowsOf:
         return chosen.reset_index(drop=True)
 
     return rows_of
+
+
+OF_GRADED = frozenset({"correct", "score", "chance", "counted_as"})
+"""The columns that have values only for graded items."""
+VALUE = "value"
+"""The column that has values only for items with numeric responses."""
+
+
+def rows_with_outcome(rows: pd.DataFrame, planned: Entry, flags: Mapping[str, Where]) -> pd.DataFrame:
+    """Return the rows that an entry of the plan can use: of graded items for `correct`, and with numbers for `value`.
+
+    Without this step, the levels of ungraded items would be levels without values, and a flag such as "wrong" would be
+    false for them.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The rows of `study_rows`.
+    planned : PlannedTable, PlannedModel, PlannedTest or PlannedConfidence
+        The entry.
+    flags : mapping
+        The columns and levels of each flag that the entry uses.
+
+    Raises
+    ------
+    InputError
+        If no row remains.
+    """
+
+    def has(name: str) -> pd.Series:
+        columns = {name, *flags.get(name, ())}
+        found = pd.Series(data=True, index=rows.index)
+        if columns & OF_GRADED:
+            found &= rows["correct"].notna()
+        if VALUE in columns:
+            found &= rows["item_id"].isin(rows.loc[rows[VALUE].notna(), "item_id"].unique())
+        return found
+
+    named = set(named_columns(planned))
+    if not {*named, *(column for flag in flags.values() for column in flag)} & {*OF_GRADED, VALUE}:
+        return rows
+    averaged = planned.of if isinstance(planned, PlannedTable) else ()
+    kept = pd.Series(data=not averaged, index=rows.index)
+    for name in averaged:
+        kept |= has(name)
+    for name in named.difference(averaged):
+        kept &= has(name)
+    if not kept.any():
+        raise InputError(
+            "`value` has no values, because no response to these items is a number. Fix: remove this result from the "
+            "plan."
+            if VALUE in named
+            else "`correct` has no values, because these items have no right answer (`key: null`). Fix: remove this "
+            "result from the plan."
+        )
+    return rows[kept]

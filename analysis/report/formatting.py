@@ -40,7 +40,7 @@ HEADINGS = {
     "n_completed": "completed", "n_included": "in the analysis", "sd_between_runs": "SD between runs",
     "sd_between_runs_by_chance": "SD between runs, by chance", "p_between_runs": "p, runs differ",
     "partial_eta_squared": "partial η²", "partial_omega_squared": "partial ω²", "cohens_f": "Cohen's f",
-    "geometric_mean": "geometric mean",
+    "geometric_mean": "geometric mean", "n_chosen": "chosen", "choice": "response",
 }  # fmt: skip
 
 
@@ -48,8 +48,8 @@ SHARES = {"accuracy", "accuracy_people", "accuracy_model", "accuracy_models", "a
           "lowest_accuracy_of_a_run",
           "highest_accuracy_of_a_run", "consistency",
           "accuracy_if_wrong", "accuracy_if_left_out", "accuracy_if_chance", "accuracy_original", "accuracy_variants",
-          "surviving_accuracy", "chosen", "right", "accuracy_perturbed", "accuracy_unperturbed", "observed", "expected",
-          "hit_rate", "false_alarm_rate", "accuracy_ratio", "chance", "chance_corrected",
+          "surviving_accuracy", "chosen", "share", "right", "accuracy_perturbed", "accuracy_unperturbed",
+          "observed", "expected", "hit_rate", "false_alarm_rate", "accuracy_ratio", "chance", "chance_corrected",
           "normalized_accuracy"}  # fmt: skip
 """Columns of a study's tables with shares, which the report shows as percentages."""
 DIFFERENCES_OF_SHARES = {"difference", "change", "slope", "slope_difference", "equivalence"}

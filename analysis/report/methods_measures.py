@@ -110,6 +110,29 @@ def measure_sentences(tables: Collection[str], plan: AnalysisPlan) -> tuple[list
     return sentences, cited
 
 
+def ungraded_sentences(tables: Mapping[str, pd.DataFrame], plan: AnalysisPlan) -> tuple[list[str], set[str]]:
+    """Return the sentences of the methods section on ungraded items, and the keys of the works that they cite."""
+    sentences, cited = [], set()
+    if "responses_overall" in tables:
+        sentences.append(
+            "For ungraded items, the share of each response among the valid responses was computed, separately for "
+            f"each set of options. Confidence intervals ({percent(plan.confidence, 0)}) of these shares are Wilson "
+            "intervals (Wilson, 1927) with an effective number of trials from the variance between participants, or "
+            f"between {item_units(plan)} for a model (Korn & Graubard, 1998)."
+        )
+        cited |= {"wilson", "korn_graubard"}
+    if "values_overall" in tables:
+        units = ", ".join(dict.fromkeys(tables["values_overall"]["unit"].astype(str)))
+        sentences.append(
+            "Numeric responses to ungraded items were averaged. Standard errors of these means are those of a ratio "
+            f"of sums over units (Cochran, 1977; units: {units}). Confidence intervals "
+            f"({percent(plan.confidence, 0)}) use the t distribution with the number of units minus 1 degrees of "
+            "freedom."
+        )
+        cited.add("cochran")
+    return sentences, cited
+
+
 def perfect_models(plan: AnalysisPlan, tables: Mapping[str, pd.DataFrame]) -> list[str]:
     """Return a sentence on intervals if a model has only correct or only incorrect responses, else an empty list."""
     counted = [table for table in tables.values() if {"kind", "n_trials", "n_correct"}.issubset(table.columns)]

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis.data.columns import PEOPLE, sessions_of
+from analysis.data.columns import PEOPLE, is_graded, sessions_of
 from analysis.data.subjects import names_of_models, programs_among
 from analysis.exclusions.flow import INCLUDED, Exclusions
 from analysis.sentences import count, programs_words, source_words
@@ -47,6 +47,11 @@ def items_sentences(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
     test = trials[trials["phase"] == "test"]
     tasks = ", ".join(sorted(test["task"].unique()))
     sentences = [f"The study has {count(test['item_id'].nunique(), 'test item')} (task: {tasks})."]
+    graded = is_graded(test)
+    n_ungraded = test.loc[~graded, "item_id"].nunique()
+    if n_ungraded:
+        which = f"{n_ungraded:,} of them" if graded.any() else "All of them"
+        sentences.append(f"{which} are ungraded: no response to them is right or wrong.")
     of_people = test[test["kind"].isin(list(PEOPLE))]
     if len(of_people):
         n_trials = of_people.groupby("session").size()
@@ -55,7 +60,8 @@ def items_sentences(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
         for what, are_of_runs in (("factors of the items", False), ("settings of models' runs", True)):
             factors = [factor for factor in plan.by if factor in test and (factor in OF_RUNS) == are_of_runs]
             levels = [f"{factor} ({count(test[factor].nunique(), 'level')})" for factor in factors]
-            sentences += [f"Accuracy was computed by these {what}: {', '.join(levels)}."] if levels else []
+            measured = "Accuracy was" if graded.any() else "Results were"
+            sentences += [f"{measured} computed by these {what}: {', '.join(levels)}."] if levels else []
     return sentences
 
 

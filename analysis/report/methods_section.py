@@ -5,13 +5,18 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from analysis.data.columns import PEOPLE
+from analysis.data.columns import PEOPLE, is_graded
 from analysis.data.row_filters import where_words
 from analysis.exclusions.flow import Exclusions
 from analysis.planned.models import FittedModel, has_f_tests, has_random_effects
 from analysis.planned.results import PlannedResults
 from analysis.preregistration.deviations import Registration
-from analysis.report.methods_measures import margins_of_comparisons, measure_sentences, perfect_models
+from analysis.report.methods_measures import (
+    margins_of_comparisons,
+    measure_sentences,
+    perfect_models,
+    ungraded_sentences,
+)
 from analysis.report.methods_sample import exclusions_sentences, items_sentences, participants_sentences
 from analysis.report.methods_tests import test_sentences
 from analysis.report.planned_sentences import level_of_significance
@@ -71,7 +76,11 @@ def methods_of_study(
     methods.add(participants_sentences(exclusions))
     methods.add(items_sentences(exclusions.trials, plan))
     methods.add(exclusions_sentences(exclusions, plan))
-    _add_accuracy(methods, plan, kinds=set(exclusions.trials["kind"]), tables=tables)
+    graded = is_graded(exclusions.trials)
+    if len(tables["accuracy_overall"]):
+        _add_accuracy(methods, plan, kinds=set(exclusions.trials.loc[graded, "kind"]), tables=tables)
+    sentences, cited = ungraded_sentences(tables, plan)
+    methods.add(sentences, *cited)
     _add_consistency(methods, exclusions.trials, plan)
     sentences, cited = measure_sentences(tables, plan)
     methods.add(sentences, *cited)
@@ -139,22 +148,31 @@ def _add_accuracy(
 
 
 def _add_consistency(methods: Methods, trials: pd.DataFrame, plan: AnalysisPlan) -> None:
-    runs = trials[trials["kind"] == "model"].groupby("subject", observed=True)["participant"].nunique()
-    if (runs > 1).any():
-        methods.add(
-            [
-                "The consistency of a model is the probability that two replies to the same item contain the same "
-                "response (Fleiss, 1971). It is a mean over items. Its intervals are Wilson intervals with the "
-                "quantile of the t distribution and an effective number of pairs of replies. This number is computed "
-                f"from the variance between {item_units(plan)}, and is at most half the number of replies.",
-                "The variance between the accuracies of a model's runs was compared with its expected value, over the "
-                f"items {asked_items(plan, 'every run')}. The expected value is that of independent replies, with the "
-                "same probability of a correct reply to an item in all runs. Cochran's Q (Cochran, 1950) tests this "
-                "hypothesis.",
-            ],
-            "fleiss",
-            "cochran_q",
-        )
+    models = trials[trials["kind"] == "model"]
+    runs = models.groupby("subject", observed=True)["participant"].nunique()
+    if not (runs > 1).any():
+        return
+    has_accuracy = is_graded(models).any()
+    methods.add(
+        [
+            "The consistency of a model is the probability that two replies to the same item contain the same "
+            "response (Fleiss, 1971). It is a mean over items. Its intervals are Wilson intervals with the "
+            "quantile of the t distribution and an effective number of pairs of replies. This number is computed "
+            f"from the variance between {item_units(plan)}, and is at most half the number of replies.",
+            *(
+                [
+                    "The variance between the accuracies of a model's runs was compared with its expected value, over "
+                    f"the items {asked_items(plan, 'every run')}. The expected value is that of independent replies, "
+                    "with the same probability of a correct reply to an item in all runs. Cochran's Q (Cochran, 1950) "
+                    "tests this hypothesis.",
+                ]
+                if has_accuracy
+                else []
+            ),
+        ],
+        "fleiss",
+        *(["cochran_q"] if has_accuracy else []),
+    )
 
 
 def _related(plan: AnalysisPlan) -> str:

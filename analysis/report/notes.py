@@ -4,10 +4,10 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.data.columns import PEOPLE, factor_columns
+from analysis.data.columns import PEOPLE, factor_columns, is_graded
 from analysis.data.subjects import shared_template
 from analysis.exclusions.by_group import notes_on_several_groups
-from analysis.exclusions.flow import Exclusions
+from analysis.exclusions.flow import Exclusions, is_invalid_of_model
 from analysis.figures import MOST_LEVELS
 from analysis.figures.drawing.lines import MOST_LINES
 from analysis.figures.item_scatter import MOST_SCATTERS
@@ -15,6 +15,7 @@ from analysis.measures.accuracy import kept_trials
 from analysis.planned.named_columns import named_columns
 from analysis.provenance.changed_items import notes_on_rewording
 from analysis.provenance.study_versions import notes_on_revisions, notes_on_versions
+from analysis.report.responses_section import ungraded_words
 from analysis.sentences import count, invalid_words
 from analysis.statistics.factor_levels import level_order
 from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
@@ -34,7 +35,8 @@ def exclusion_steps_words(flow: pd.DataFrame) -> str:
 def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> list[str]:
     """Return the notes on the trials in the analysis, the exclusions and the tables."""
     trials, notes = exclusions.trials, []
-    kept = kept_trials(trials, ["kind", "subject", "item_id", "correct", *plan.by])
+    kept = kept_trials(trials, ["kind", "subject", "item_id", "correct", "key", *plan.by])
+    notes += [words] if (words := ungraded_words(trials)) else []
     reworded = notes_on_rewording(trials)
     if trials["battery"].nunique() > 1 and not reworded:
         notes.append(
@@ -60,6 +62,7 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
                 f"Of {count(row['n_trials'], 'trial')} of {row['subject']}, "
                 f"{count(row['n_invalid'], 'invalid response')} and "
                 f"{count(row['n_unanswered'], 'unanswered trial')} {invalid_words(plan)}."
+                f"{_ungraded_invalid(trials, row['subject'])}"
             )
     if plan.invalid == "chance" and (plan.models or plan.tests) and tables["invalid"]["n_invalid"].any():
         notes.append(
@@ -76,7 +79,7 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
     notes += [f"The factor {factor} has more than {MOST_LEVELS} levels, so there is a table, but no figure."
               for factor in plan.by if kept[factor].nunique(dropna=False) > MOST_LEVELS]  # fmt: skip
     notes += _notes_on_many_subjects(tables, plan)
-    notes += _notes_on_people(kept, tables)
+    notes += _notes_on_people(kept[is_graded(kept)], tables)
     for row in tables["differences_overall"].to_dict("records"):
         only = [count(row[column], one, many) for column, one, many in _only(plan) if row[column]]
         if only:
@@ -86,6 +89,13 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
     if extra:
         notes.append(f"Item factors that the plan does not use: {', '.join(extra)}.")
     return notes
+
+
+def _ungraded_invalid(trials: pd.DataFrame, subject: str) -> str:
+    """Return a sentence on a model's invalid and missing responses to ungraded items, with a space before it."""
+    own = trials[(trials["subject"] == subject) & (trials["phase"] == "test") & ~is_graded(trials)]
+    n = int((is_invalid_of_model(own) & (own["excluded_by"].isna() | (own["excluded_by"] == "unanswered"))).sum())
+    return f" Among them, trials of ungraded items, which are left out: {n:,}." if n else ""
 
 
 def _only(plan: AnalysisPlan) -> list[tuple[str, str, str]]:

@@ -25,9 +25,10 @@ from analysis.figures import (
 )
 from analysis.figures.counterbalance import MOST_ROWS
 from analysis.figures.drawing.subject_styles import Look, Subject
-from analysis.measures.accuracy import FactorAccuracy, kept_trials, participant_accuracy
+from analysis.measures.accuracy import FactorAccuracy, graded_trials, kept_trials, participant_accuracy
 from analysis.measures.demands import DEMAND, participants_by_demand
 from analysis.measures.models import accuracy_by_temperature, runs_by_temperature
+from analysis.report.responses_section import ungraded_figures
 from analysis.second_process import Task
 from analysis.sentences import percent
 from analysis.study_tables import AccuracyTables
@@ -71,6 +72,8 @@ def figures_of_accuracy(
     styles : dict
         The colour and marker of each subject, from `looks`.
     """
+    if accuracies.overall.empty:
+        return []
     marked, chance = exclusions.trials, _chance(exclusions)
     figures: list[Task] = [
         partial(
@@ -90,7 +93,7 @@ def figures_of_accuracy(
                     styles=styles,
                 ),
             ]  # fmt: skip
-    kept = kept_trials(marked, plan.by)
+    kept = graded_trials(marked, plan.by)
     if len(plan.by) == 2 and all(kept[factor].nunique(dropna=False) <= MOST_LEVELS for factor in plan.by):
         figures.append(
             partial(
@@ -124,8 +127,12 @@ def figures_of_other_tables(
     tables : dict of DataFrame
         The tables of the analysis. The keys are the names of the tables.
     """
-    marked, chance = exclusions.trials, _chance(exclusions)
-    figures = _demands(marked, tables, accuracies.by_factor, chance, plan, styles)
+    marked = exclusions.trials
+    figures = ungraded_figures(marked, plan, tables, styles)
+    if accuracies.overall.empty:
+        return figures
+    chance = _chance(exclusions)
+    figures += _demands(marked, tables, accuracies.by_factor, chance, plan, styles)
     figures += _differences(tables["differences_overall"], plan, styles)
     if "items" in tables:
         figures.append(partial(item_scatter, tables["items"], "items", confidence=plan.confidence, styles=styles))
@@ -143,8 +150,8 @@ def figures_of_other_tables(
 
 
 def _chance(exclusions: Exclusions) -> float:
-    """Return the mean chance level of the trials in the analysis."""
-    return float(kept_trials(exclusions.trials, ["chance"])["chance"].mean())
+    """Return the mean chance level of the graded trials in the analysis."""
+    return float(graded_trials(exclusions.trials, ["chance"])["chance"].mean())
 
 
 def _demands(

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.data.columns import PEOPLE
 from analysis.data.subjects import models_of_subjects, names_of_models, programs_among, without_temperature
-from analysis.measures.accuracy import FactorAccuracy, kept_trials
+from analysis.measures.accuracy import FactorAccuracy, graded_trials, kept_trials
 from analysis.measures.confusion import confusion_matrix
 from analysis.measures.demands import DEMAND, has_demand
 from analysis.measures.study_measures import TITLES
@@ -23,6 +23,7 @@ from analysis.report.measure_notes import measure_note
 from analysis.report.methods_section import methods_of_study
 from analysis.report.participants_section import exclusion_rules, participants_section
 from analysis.report.planned_section import planned_section
+from analysis.report.responses_section import NO_ACCURACY, responses_section, ungraded_words
 from analysis.report.summary import study_summary
 from analysis.result import Analysis
 from analysis.sentences import (
@@ -44,6 +45,10 @@ from experiment.study.planned_analyses import PlannedComparison
 NOT_SHOWN_OF_MODELS = ["model", "model_version", "n_items", "n_trials", "ci_low", "ci_high", "n_items_repeated",
                        "lowest_accuracy_of_a_run", "highest_accuracy_of_a_run"]  # fmt: skip
 """Columns that the report omits from the table of models, so that the table fits the page. The CSV file has all."""
+
+OF_ACCURACY = ["accuracy", "sd_between_runs", "sd_between_runs_by_chance", "p_between_runs"]
+IF_INVALID = ["accuracy_if_wrong", "accuracy_if_left_out", "accuracy_if_chance"]
+"""Columns of the tables of models and of invalid responses that are empty if no item has a right answer."""
 
 ONLY_IF_ANY = ["n_items_only_model", "n_items_only_people", "n_items_left_out", "n_pairs_few_items", "exploratory"]
 """Columns that the report shows only if a row has a value other than 0: counts of what a comparison leaves out, and
@@ -101,15 +106,16 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             differences_mark=_differences_mark(plan),
             figures=figures,
             models_of_subjects=models_of_subjects(analysis.tables["models"]),
-            factors=_levels(by_factor),
+            factors=_levels(exclusions.trials, by_factor),
             cells=of_factors,
+            responses=responses_section(exclusions.trials, plan, analysis.tables, figures),
             planned=planned_section(
                 analysis.planned, plan_for(exclusions.trials, plan), analysis.figures_of_plan, analysis.registration
             ),
             summary=study_summary(
                 analysis.tables,
                 int(analysis.tables["models"]["model"].nunique()),
-                _chance_sentence(exclusions.trials),
+                _chance_sentence(exclusions.trials) or NO_ACCURACY,
                 analysis.planned,
                 plan,
                 analysis.registration,
@@ -122,7 +128,9 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
                 provenance.software_version,
                 analysis.registration,
             ),
-            rules=rule_sentences(plan, [PEOPLE[kind] for kind in PEOPLE if (exclusions.trials["kind"] == kind).any()]),
+            rules=rule_sentences(plan, [PEOPLE[kind] for kind in PEOPLE if (exclusions.trials["kind"] == kind).any()])
+            if len(analysis.tables["accuracy_overall"])
+            else [],
             provenance_rows=_provenance_rows(provenance, exclusions.flow),
             **_kinds(exclusions.trials),
             **_items(exclusions.trials),
@@ -136,10 +144,14 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
     )
 
 
-def _levels(by_factor: list[FactorAccuracy]) -> list[tuple[str, list[str]]]:
-    return [
-        (one.factor, [level_words(level) for level in one.table[one.factor].drop_duplicates()]) for one in by_factor
-    ]
+def _levels(trials: pd.DataFrame, by_factor: list[FactorAccuracy]) -> list[tuple[str, list[str]]]:
+    """Return the levels of each factor: those of graded items, then those that only ungraded items have."""
+    levels = []
+    for one in by_factor:
+        others = sorted(kept_trials(trials, [one.factor])[one.factor].drop_duplicates().tolist(), key=level_order)
+        words = map(level_words, [*one.table[one.factor].drop_duplicates(), *others])
+        levels.append((one.factor, list(dict.fromkeys(words))))
+    return levels
 
 
 def _kinds(trials: pd.DataFrame) -> dict[str, Any]:
@@ -206,7 +218,7 @@ def _demands(trials: pd.DataFrame, tables: dict[str, pd.DataFrame], plan: Analys
     """Return the tables of accuracy by demand, with a sentence on the numbers of items."""
     if "demands" not in tables:
         return None
-    items = kept_trials(trials, ["item_id", *plan.demands]).drop_duplicates("item_id")
+    items = graded_trials(trials, ["item_id", *plan.demands]).drop_duplicates("item_id")
     n_items = {demand: int(has_demand(items[demand]).sum()) for demand in tables["demands"][DEMAND].drop_duplicates()}
     return {
         "sentence": demands_sentence(n_items),
@@ -228,20 +240,26 @@ def _with_runs(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def _models(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, Any]:
     """Return the table of models under each condition, and the table of invalid responses."""
     models, invalid = tables["models"], tables["invalid"]
+    no_accuracy = [name for name in OF_ACCURACY if models[name].isna().all() and models["accuracy"].isna().all()]
     with_temperature = models.loc[models["temperature"].notna(), "subject"]
     are_named = all(without_temperature(subject) != subject for subject in with_temperature)
     repeated = records(models[models["sd_between_runs"].notna()])
     has_invalid = bool((invalid["n_unanswered"] + invalid["n_invalid"]).sum())
     return {
         "models": shown(
-            models.drop(columns=[*NOT_SHOWN_OF_MODELS, *(["temperature"] if are_named else [])]),
+            models.drop(columns=[*NOT_SHOWN_OF_MODELS, *no_accuracy, *(["temperature"] if are_named else [])]),
             plan.confidence,
             of_study=True,
             units={"sd_between_runs": "size", "sd_between_runs_by_chance": "size"},
         ),
         "is_repeated": bool(models["consistency"].notna().any()),
         "run_sentences": [run_sentence(row, plan) for row in repeated] if len(repeated) <= MOST_GAP_SENTENCES else [],
-        "invalid": shown(invalid.drop(columns=["model"]), of_study=True) if has_invalid else None,
+        "invalid": shown(
+            invalid.drop(columns=["model", *(IF_INVALID if invalid["accuracy_if_wrong"].isna().all() else [])]),
+            of_study=True,
+        )
+        if has_invalid
+        else None,
     }
 
 
@@ -289,6 +307,7 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, registration:
         "comparisons": [
             _comparison(name, compared, tables[f"comparison_{name}"], plan)
             for name, compared in plan.comparisons.items()
+            if f"comparison_{name}" in tables
         ],
     }
 
@@ -352,9 +371,15 @@ def _provenance_rows(provenance: Provenance, flow: pd.DataFrame) -> list[tuple[s
 
 
 def _chance_sentence(trials: pd.DataFrame) -> str:
-    """Return the sentence on random responses, and on the responses that are correct for the most items."""
-    kept = trials[["item_id", "key", "chance"]][trials["excluded_by"].isna()]
+    """Return the sentence on random responses, and on the responses that are correct for the most items.
+
+    If some items are ungraded, a second sentence says so. Without a graded item, the text is empty.
+    """
+    kept = graded_trials(trials, ["item_id", "key", "chance"])
+    if kept.empty:
+        return ""
     n_items_of = Counter(str(key) for key in kept.drop_duplicates("item_id")["key"])
     most, n_items = max(n_items_of.values()), n_items_of.total()
     best = sorted((key for key, n in n_items_of.items() if n == most), key=level_order)
-    return chance_sentence(float(kept["chance"].mean()), best, most / n_items, n_items)
+    sentence = chance_sentence(float(kept["chance"].mean()), best, most / n_items, n_items)
+    return f"{sentence} {ungraded_words(trials)}".strip()

@@ -49,7 +49,7 @@ def study_summary(
     n_models : int
         The number of different models. A model under several conditions counts once.
     chance : str
-        The sentence on the chance level.
+        The sentence on the chance level, or the sentence that there is no accuracy because no item has a right answer.
     results : PlannedResults
         The results of the plan's tests, models and confidence ratings.
     plan : AnalysisPlan

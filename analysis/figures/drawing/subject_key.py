@@ -22,10 +22,11 @@ class KeyEntry:
     is_chance: bool = False
 
 
-def key_of(subjects: list[Subject], chance: str, styles: Mapping[Subject, Look]) -> list[KeyEntry]:
+def key_of(subjects: list[Subject], chance: str | None, styles: Mapping[Subject, Look]) -> list[KeyEntry]:
     """Return the entries of the legend, row by row.
 
-    If a model has several conditions, its name comes once, before them.
+    If a model has several conditions, its name comes once, before them. `chance` has the words for the dashed line, if
+    there is a line.
     """
     shown = [_words(place, subjects, styles) for place in range(len(subjects))]
     labels = [line for (line,) in distinct_labels([words for _, words in shown], 200, most_lines=1)]
@@ -34,7 +35,7 @@ def key_of(subjects: list[Subject], chance: str, styles: Mapping[Subject, Look])
     ]
     entries: list[KeyEntry] = []
     row, x = 0, 4.0
-    for model, words, subject in [*named, ("", chance, None)]:
+    for model, words, subject in [*named, *([] if chance is None else [("", chance, None)])]:
         heading = shortened(f"{model}:", 150) if model else ""
         before = text_width(heading) + 6 if heading else 0.0
         room = before + text_width(words) + (24 if subject else 33)

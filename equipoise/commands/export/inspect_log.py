@@ -53,7 +53,7 @@ def write_people_log(study: Study, trials: pd.DataFrame, kind: Kind, path: Path)
     from equipoise.commands.export.inspect_samples import write_log  # noqa: PLC0415 - an extra
 
     marked = marked_trials(trials, study.definition.analysis)
-    is_shown = (marked["kind"] == kind) & (marked["excluded_by"] != NOT_A_TEST_TRIAL) & marked["correct"].notna()
+    is_shown = (marked["kind"] == kind) & (marked["excluded_by"] != NOT_A_TEST_TRIAL) & marked["response"].notna()
     shown = marked[is_shown].sort_values(["started_at", "session", "trial_index"], ignore_index=True)
     if len(shown):
         with progress_bar("Writing samples", len(shown)) as advance:

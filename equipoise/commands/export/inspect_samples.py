@@ -31,7 +31,7 @@ from inspect_ai.log import (
 from inspect_ai.model import ChatMessageUser, ModelOutput
 from inspect_ai.scorer import CORRECT, INCORRECT, Score
 
-from analysis.data.columns import factor_columns
+from analysis.data.columns import factor_columns, is_graded
 from batteries.files.atomic_write import atomic_write
 from experiment.models.prompts.item_text import shown_item
 from experiment.models.prompts.styles import DEFAULT_STYLES
@@ -118,12 +118,12 @@ def _last_completion(trials: pd.DataFrame) -> str:
 
 
 def _results(trials: pd.DataFrame) -> EvalResults:
-    """Return the accuracy of the trials in the analysis, with its standard error.
+    """Return the accuracy of the graded trials in the analysis, with its standard error.
 
     The standard error is clustered by participant, as in Inspect's metric `stderr` with `cluster`. With one
     participant, there is no standard error.
     """
-    kept = trials[trials["excluded_by"].isna()]
+    kept = trials[trials["excluded_by"].isna() & is_graded(trials)]
     correct = kept["correct"].astype("float64")
     metrics: dict[str, float] = {}
     if len(kept):
@@ -155,15 +155,15 @@ def _sample(study: Study, row: dict[str, Any], model: str, epoch: int) -> EvalSa
     response, seconds = _text(row["response"]), _plain(row["rt_ms"])
     output = ModelOutput.from_content(model, response)
     output.time = seconds = None if seconds is None else seconds / 1000
-    is_kept = _plain(row["excluded_by"]) is None
+    is_scored = _plain(row["excluded_by"]) is None and row["key"] is not None
     return EvalSample(
         id=row["item_id"],
         epoch=epoch,
         input=text,
-        target=_text(row["key"]),
+        target="" if row["key"] is None else _text(row["key"]),
         messages=[ChatMessageUser(content=text, source="input"), output.message],
         output=output,
-        scores={GRADER: Score(value=CORRECT if row["correct"] else INCORRECT, answer=response)} if is_kept else None,
+        scores={GRADER: Score(value=CORRECT if row["correct"] else INCORRECT, answer=response)} if is_scored else None,
         metadata={name: _plain(value) for name, value in row.items() if name not in _OTHER_COLUMNS},
         started_at=_time(row["shown_at"]),
         completed_at=_time(row["received_at"]),

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
+from analysis.data.columns import is_graded
 from analysis.exclusions.flow import marked_trials
 from analysis.measures.accuracy import item_counts, kept_trials
 from analysis.output_files import csv_bytes
@@ -150,7 +151,7 @@ def _compared_model(study: Study, request: Request, location: str | None) -> flo
             "model's accuracy as a number."
         )
     kept = kept_trials(marked_trials(study_trials(study, store), plan))
-    models = kept[kept["kind"] == "model"]
+    models = kept[(kept["kind"] == "model") & is_graded(kept)]
     asked = models[models["subject"] == name]
     if asked.empty:
         known = ", ".join(f"`{subject}`" for subject in sorted(models["subject"].unique()))

@@ -30,7 +30,13 @@ ROUGH_SHARE = 5
 
 
 def design_of(study: Study) -> pd.DataFrame:
-    """Return one row for each test item of each group: `group`, `item_id`, `task`, `chance` and the factors."""
+    """Return one row for each graded test item of each group: `group`, `item_id`, `task`, `chance` and the factors.
+
+    Raises
+    ------
+    InputError
+        If no test item has a right answer.
+    """
     rows = [
         dict.fromkeys(VIEW_COLUMNS)
         | {
@@ -42,7 +48,13 @@ def design_of(study: Study) -> pd.DataFrame:
         }
         for group, items in sorted(study.test_items_by_group.items())
         for index, item in enumerate(items)
+        if item.is_graded
     ]  # fmt: skip
+    if not rows:
+        raise InputError(
+            "no test item has a right answer (`key: null`), and only right and wrong responses can be simulated. Fix: "
+            "estimate the power of this study with another program."
+        )
     tidy = tidy_trials(pd.DataFrame(rows))
     return tidy[[*NOT_FACTORS, *factor_columns(tidy)]]
 

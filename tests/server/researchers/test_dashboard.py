@@ -126,15 +126,6 @@ def test_failed_checks_exclusions_and_signals_are_counted(
     assert "7 responses of the latest 100 sessions" in words(page)
 
 
-def test_durations_are_written_without_powers_of_ten(
-    researcher: FlaskClient, study: Study, any_store: Store, clock: Any
-) -> None:
-    person = Person(any_store, study)
-    clock.advance(minutes=1234)
-    person.complete()
-    assert "Median 1234 minutes from start to completion" in words(researcher.get("/researcher/"))
-
-
 def test_the_dashboard_names_no_participant(researcher: FlaskClient, study: Study, any_store: Store) -> None:
     person = Person(any_store, study, identity=Identity("panel", "anna-4711")).complete()
     page = researcher.get("/researcher/").text
