@@ -111,6 +111,10 @@ def test_the_value_of_a_plugins_response_is_its_number(content: Any, response: A
 
 def test_a_choice_is_named_as_the_participant_saw_it() -> None:
     assert task_named("multiple_choice").choice(CHOICE, 3) == "Green"
+    several = CHOICE | {"several": {"at_least": 0, "at_most": 2}}
+    assert [task_named("multiple_choice").choice(several, one) for one in ([1, 3], [])] == ["Red + Green", "(none)"]
+    picture = CHOICE | {"options": ["Red", {"image": "assets/a.png", "alt": "A blue door"}]}
+    assert task_named("multiple_choice").choice(picture, 2) == "A blue door"
     answers = BUTTONS | {"answers": [{"response": 0}, {"response": 1, "side": "right"}]}
     names = [task_named("jspsych").choice(answers, answer) for answer in answers["answers"]]
     assert names == ["response: 0", "response: 1, side: right"]
