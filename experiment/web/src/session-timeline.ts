@@ -15,6 +15,7 @@ import type { TrialFeedback } from "./run-trial";
 import type { Outbox } from "./saving/outbox";
 import type { StudyBar } from "./pages/study-bar";
 import { say, TEXTS_LANGUAGE, type TextName } from "./pages/texts";
+import { usesTouch } from "./timing/input-hints";
 import { timeLimit } from "./timing/time-hints";
 import { TrialRecord } from "./saving/trial-record";
 import { uuid4 } from "./saving/uuid";
@@ -75,7 +76,11 @@ function demographics({ session, demographics: questions }: Session, { reach }: 
 }
 
 function fullscreenPage(): TimelinePart {
-  return { type: PagePlugin, pages: [ourPage("fullscreen_title", say("fullscreen"))], ...GOING_FULLSCREEN };
+  return { type: PagePlugin, pages: [ourPage("fullscreen_title", fullscreenExplained())], ...GOING_FULLSCREEN };
+}
+
+function fullscreenExplained(): string {
+  return say(usesTouch() ? "fullscreen_touch" : "fullscreen");
 }
 
 function instructions({ instructions_html: pages }: Study, { deadline_ms }: Session): Timeline {
@@ -90,7 +95,7 @@ function welcomeBack({ deadline_ms }: Session, progress: SessionProgress, hasSki
   const words = [
     say("welcome_back", { answered, total }),
     ...(hasSkipped ? [say("trial_skipped")] : []),
-    ...(fullscreen ? [say("fullscreen")] : []),
+    ...(fullscreen ? [fullscreenExplained()] : []),
   ];
   const page = ourPage("welcome_back_title", ...words) + timeLimitNote(deadline_ms);
   return [{ type: PagePlugin, pages: [page], ...(fullscreen && GOING_FULLSCREEN) }];

@@ -7,6 +7,8 @@ import { html } from "../pages/dom";
 import { isPort, type Port, port, portsOf, type Side } from "./blackbox-ports";
 import { type GivenResponse, runTrial, type SimulatedParticipant, simulatedData, type Stimulus, type TrialParameters } from "../run-trial";
 import { say, TEXTS_LANGUAGE } from "../pages/texts";
+import { usesTouch } from "../timing/input-hints";
+import { digitOf, letterOf } from "../timing/response-keys";
 import { type TimeBounds, timeHints } from "../timing/time-hints";
 import { trialData, trialParameters } from "./shared-info";
 
@@ -81,7 +83,12 @@ export default class BlackboxPredictPlugin implements JsPsychPlugin<Info> {
 const SIDE_OF_KEY: Record<string, Side> = { n: "north", e: "east", s: "south", w: "west" };
 
 /** The keys for a prediction. Only these keys can count as a response that came too early. */
-const RESPONSE_KEY = /^([aresnw1-9]|enter|arrow(up|right|down|left))$/i;
+const RESPONSE_KEY = /^([aresnw1-9]|enter|arrow(up|right|down|left))$/;
+
+/** Returns the meaning of a key: a letter, a digit, or the name of another key, in lower case. */
+function meaningOf(event: KeyboardEvent): string {
+  return letterOf(event) ?? digitOf(event)?.toString() ?? event.key.toLowerCase();
+}
 
 /** Returns the keys that type a prediction: "w" and "5" for "west-5", "a" for "absorbed". */
 function keysFor(prediction: string): string[] {
@@ -135,7 +142,7 @@ class BlackboxStimulus implements Stimulus<string> {
         html("div", { class: "response-buttons" }, ...this.responseButtons),
         this.responseText,
         this.submitButton,
-        keyboardHelp(content.size),
+        ...(usesTouch() ? [] : [keyboardHelp(content.size)]),
       ),
     );
   }
@@ -147,7 +154,7 @@ class BlackboxStimulus implements Stimulus<string> {
         if (this.choice !== null) resolve({ response: this.choice, event });
       };
       const onKey = (event: KeyboardEvent) => {
-        if (!RESPONSE_KEY.test(event.key) || !responseWindow.takes(event)) return;
+        if (!RESPONSE_KEY.test(meaningOf(event)) || !responseWindow.takes(event)) return;
         if (event.key === "Enter") this.onEnter(event, submit);
         else this.onChoiceKey(event);
       };
@@ -201,7 +208,7 @@ class BlackboxStimulus implements Stimulus<string> {
   }
 
   private onChoiceKey(event: KeyboardEvent): void {
-    const key = event.key.toLowerCase();
+    const key = meaningOf(event);
     if (key.startsWith("arrow")) {
       event.preventDefault(); // arrow keys would scroll the page
       this.board.chooseTowards(event);

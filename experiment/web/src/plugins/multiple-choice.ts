@@ -4,6 +4,8 @@ import type { MultipleChoiceContent, TrialData } from "../saving/server-api";
 import { html } from "../pages/dom";
 import { type GivenResponse, runTrial, type SimulatedParticipant, simulatedData, type Stimulus, type TrialParameters } from "../run-trial";
 import { say, TEXTS_LANGUAGE } from "../pages/texts";
+import { usesTouch } from "../timing/input-hints";
+import { digitOf } from "../timing/response-keys";
 import { type TimeBounds, timeHints } from "../timing/time-hints";
 import { trialData, trialParameters } from "./shared-info";
 
@@ -103,7 +105,7 @@ class MultipleChoiceStimulus implements Stimulus<number> {
       html("h1", { id: "prompt" }, content.prompt),
       ...hints,
       html("ol", { class: "options" }, ...this.controls.map((button) => html("li", {}, button))),
-      html("p", { class: "hint", lang: TEXTS_LANGUAGE }, say("multiple_choice_help")),
+      html("p", { class: "hint", lang: TEXTS_LANGUAGE }, say(usesTouch() ? "multiple_choice_help_touch" : "multiple_choice_help")),
     );
   }
 
@@ -115,7 +117,8 @@ class MultipleChoiceStimulus implements Stimulus<number> {
         resolve({ response: option, event });
       };
       const onKey = (event: KeyboardEvent) => {
-        if (/^[1-9]$/.test(event.key)) respond(event, Number(event.key));
+        const digit = digitOf(event);
+        if (digit !== null) respond(event, digit);
       };
       this.keyboard.addEventListener("keydown", onKey, { signal: responseWindow.closed });
       this.controls.forEach((button, index) => button.addEventListener("click", (event) => respond(event, index + 1)));
