@@ -13,14 +13,16 @@ import httpx
 
 from batteries.errors import InputError
 from equipoise.commands.check.checklist import listed
-from equipoise.commands.check.study_texts import gaps_of
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded, setting_of, shown_location, store_of
 from equipoise.progress_bar import progress_bar
 from experiment.load_study import load_study
 from experiment.records import Kind
 from experiment.simulated_participants import simulate as simulate_participants
 from experiment.study.definition import Study
+from experiment.study.unfinished_texts import find_gaps
 from server.locations import secrets_folder, store_location
+from server.logs import logger
+from server.security.allowed_hosts import is_for_this_machine_only
 from server.security.secret_files import read_secrets
 from server.serve import free_port, link
 from server.serve import serve as serve_until_stopped
@@ -132,7 +134,7 @@ def announce(folder: Path, settings: Settings) -> None:
     click.echo(f"{study.definition.title}")
     click.echo(f"  participants: {address}/")
     click.echo(f"  researchers:  {address}/researcher/{'' if has_owner else f'#{token}'}")
-    if gaps := gaps_of(study):
+    if gaps := find_gaps(study):
         click.echo(
             f"Note: participants see texts with a gap: {listed(gaps)}. Correct them before you launch the study."
         )
@@ -173,7 +175,27 @@ def serve(
     """
     folder = study.folder if isinstance(study, Study) else Path(study)
     settings = read_settings(store=setting_of(store), host=host, port=port, processes=processes, proxies=proxies)
-    serve_until_stopped(folder, settings, on_ready=lambda: None if quiet else announce(folder, settings))
+
+    def on_ready() -> None:
+        if quiet:
+            _log_gaps(folder, settings)
+        else:
+            announce(folder, settings)
+
+    serve_until_stopped(folder, settings, on_ready=on_ready)
+
+
+def _log_gaps(folder: Path, settings: Settings) -> None:
+    """Log a warning about marks such as TODO in the participants' pages.
+
+    A server that only this machine can reach logs no warning, because it serves simulated participants.
+    """
+    gaps = find_gaps(load_study(folder))
+    if gaps and not is_for_this_machine_only(settings):
+        logger.warning(
+            f"participants read unfinished texts: {'; '.join(map(str, gaps))}. Fix: replace each mark with your own "
+            "text, and start the server again."
+        )
 
 
 def simulate(study: StudyFolder, n_participants: int, seed: int = 1, store: StoreAddress | None = None) -> str:

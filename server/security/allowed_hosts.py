@@ -70,6 +70,11 @@ class Hosts:
         return name in self._names or _is_number(name)
 
 
+def is_for_this_machine_only(settings: Settings) -> bool:
+    """Return True if other machines cannot reach the server, neither directly nor through a proxy."""
+    return settings.proxies == 0 and _is_loopback(settings.host)
+
+
 def _is_number(name: str) -> bool:
     try:
         ipaddress.ip_address(name.strip("[]"))

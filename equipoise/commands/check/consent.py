@@ -6,8 +6,8 @@ The check searches for words, so it finds a missing subject, but it cannot judge
 import re
 
 from equipoise.commands.check.checklist import Point, failed, listed, needs_attention, not_checked, passed
-from equipoise.commands.check.study_texts import GAP
 from experiment.study.definition import Study
+from experiment.study.unfinished_texts import GAP
 
 ELEMENTS: dict[str, dict[str, str]] = {
     "en": {

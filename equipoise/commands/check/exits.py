@@ -3,9 +3,9 @@
 from urllib.parse import urlsplit
 
 from equipoise.commands.check.checklist import Point, failed, listed, needs_attention, passed
-from equipoise.commands.check.study_texts import GAP
 from experiment.study.definition import Study
 from experiment.study.recruitment import PROLIFIC_PARAMETER, Exits
+from experiment.study.unfinished_texts import GAP
 
 PROLIFIC_HOST = "app.prolific.com"
 

@@ -1,14 +1,11 @@
 """Points on the participants' texts: files, pages, reading age and translation."""
 
-import re
-
 from equipoise.commands.check.checklist import Point, failed, listed, needs_attention, not_checked, passed
 from equipoise.commands.check.reading_age import WORD, formula_for, paragraphs_of, reading_age
 from experiment.study.definition import Study
+from experiment.study.unfinished_texts import find_gaps
 from experiment.texts import FORMER_NAMES, catalogue, languages
 
-GAP = re.compile(r"\b(?:TODO|FIXME|TBD)\b|lorem ipsum", re.IGNORECASE)
-"""Signs of a text that is not finished. New study folders mark with TODO what only the researcher knows."""
 HIGHEST_READING_AGE = 13
 """Age at the eighth grade. Ethics boards in the USA recommend at most this grade for consent texts (Paasche-Orlow,
 Taylor & Brancati, 2003, New England Journal of Medicine 348, 721-726).
@@ -30,7 +27,7 @@ def pages_point(study: Study) -> Point:
     timeline = study.definition.timeline
     if empty := [name for name in timeline.texts if not study.texts[name].strip()]:
         return failed("Pages", f"{listed(empty)} has no text.", "write the text, or delete the page from `timeline`.")
-    if gaps := gaps_of(study):
+    if gaps := find_gaps(study):
         return failed("Pages", f"these texts have a gap: {listed(gaps)}.", "replace the mark with your own text.")
     missing = [name for name in ("instructions", "debrief", "contact") if not getattr(timeline, name)]
     if missing:
@@ -41,13 +38,6 @@ def pages_point(study: Study) -> Point:
             "it.",
         )
     return passed("Pages", "no page is empty, and no page has a mark such as TODO.")
-
-
-def gaps_of(study: Study) -> list[str]:
-    """Return the name and the mark, such as TODO, of each text of participants that is not finished."""
-    own = {"study.yaml": " ".join([study.definition.title, *study.definition.texts.values()])}
-    shown = {**{name: study.texts[name] for name in study.definition.timeline.texts}, **own}
-    return [f"{name} ({found[0]})" for name, text in shown.items() if (found := GAP.search(text))]
 
 
 def reading_age_point(study: Study) -> Point:

@@ -8,6 +8,7 @@ from batteries.errors import InputError
 from batteries.files.atomic_write import atomic_write
 from equipoise.commands.store_access import StudyFolder, loaded
 from experiment.study.definition import Study
+from experiment.study.unfinished_texts import Gap, find_gaps
 from server.locations import secrets_folder
 from server.participants.group_links import group_token
 from server.recruitment.prolific_api import ProlificApi, has_token, in_major_units, prolific_api
@@ -65,14 +66,25 @@ def recruit_prolific(
         raise InputError("no action, or several actions. Fix: give one of --draft, --publish, --pause and --places.")
     if not draft and (link_per_group or output is not None):
         raise InputError("--link-per-group and --output belong to --draft. Fix: add --draft, or omit these options.")
+    gaps = find_gaps(study)
+    if publish and gaps:
+        raise InputError(
+            f"participants would read unfinished texts: {'; '.join(map(str, gaps))}. Fix: replace each mark in "
+            f"{study.folder} with your own text, and start the server again."
+        )
     if draft:
-        return _draft(study, link_per_group, Path(output) if output else study.folder / "prolific.json")
+        path = Path(output) if output else study.folder / "prolific.json"
+        return [*map(_gap_sentence, gaps), *_draft(study, link_per_group, path)]
     prolific_settings(study)
     with prolific_api() as api:
         at_prolific = _study_at_prolific(study, api)
         if places is not None:
             return _add_places(api, at_prolific, places)
         return [_publish(api, at_prolific) if publish else _pause(api, at_prolific)]
+
+
+def _gap_sentence(gap: Gap) -> str:
+    return f"WARNING: {gap.file}, line {gap.line}: `{gap.mark}` is unfinished. Write your own text before you publish."
 
 
 def _draft(study: Study, link_per_group: bool, path: Path) -> list[str]:

@@ -7,6 +7,8 @@ import pytest
 from equipoise.commands.check.checklist import Verdict
 from equipoise.commands.check.study_texts import files_point, pages_point, reading_age_point, translation_point
 from equipoise.commands.server_process import announce
+from equipoise.studies import copy_sample_study
+from experiment.load_study import load_study
 from experiment.study.definition import Study
 from experiment.texts import catalogue
 from server.settings import read_settings
@@ -26,14 +28,14 @@ def test_pages_without_a_gap_pass(sample_study: Study) -> None:
 def test_a_new_study_fails_because_its_contact_page_has_a_gap(sample_study: Study) -> None:
     point = pages_point(sample_study)
     assert point.verdict is Verdict.FAILED
-    assert "contact.md (TODO)" in point.found
+    assert "contact.md, line 3 (TODO) and contact.md, line 10 (TODO)" in point.found
 
 
 def test_the_server_names_texts_with_a_gap_when_it_starts(
     study_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     announce(study_folder, read_settings())
-    note = "Note: participants see texts with a gap: contact.md (TODO). Correct them before you launch the study."
+    note = "Note: participants see texts with a gap: contact.md, line 3 (TODO) and contact.md, line 10 (TODO)."
     assert note in capsys.readouterr().out
     (study_folder / "contact.md").write_text(CONTACT, encoding="utf-8")
     announce(study_folder, read_settings())
@@ -46,9 +48,14 @@ def test_a_page_with_a_mark_of_an_unfinished_text_fails(sample_study: Study, gap
     assert (point.verdict, "debrief.md" in point.found) == (Verdict.FAILED, True)
 
 
-def test_a_gap_in_a_text_of_study_yaml_fails(sample_study: Study) -> None:
-    study = with_entries(with_texts(sample_study, contact=CONTACT), texts={"completed": "TODO"})
-    assert "study.yaml (TODO)" in pages_point(study).found
+def test_a_gap_in_a_text_of_study_yaml_fails(tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    copy_sample_study("blackbox-predict", folder)
+    path = folder / "study.yaml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(f"{text}\ntexts:\n  completed: TODO\n", encoding="utf-8")
+    study = with_texts(load_study(folder), contact=CONTACT)
+    assert f"study.yaml, line {len(text.splitlines()) + 3} (TODO)" in pages_point(study).found
 
 
 def test_an_empty_page_fails(sample_study: Study) -> None:

@@ -41,6 +41,8 @@ def make_panel_study(folder: Path, recruitment: str = RECRUITMENT) -> StoredStud
     lines = battery.read_text(encoding="utf-8").splitlines()
     check = json.loads(next(line for line in lines if '"attention-1"' in line))
     battery.write_text("\n".join([*lines, json.dumps(check | {"item_id": "attention-2"})]) + "\n", encoding="utf-8")
+    contact = folder / "contact.md"
+    contact.write_text(contact.read_text(encoding="utf-8").replace("TODO: ", ""), encoding="utf-8")
     path = folder / "study.yaml"
     lines = path.read_text(encoding="utf-8").splitlines()
     # Without the comments, which contain entries that are off, such as `#recruitment:`.

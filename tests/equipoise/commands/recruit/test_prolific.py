@@ -57,6 +57,21 @@ def test_a_published_study_gets_no_second_draft(untaken: StoredStudy, prolific: 
     assert not prolific.sent("POST", "/studies/$")
 
 
+def test_a_study_with_an_unfinished_text_is_not_published(untaken: StoredStudy, empty: FakeProlific) -> None:
+    contact = untaken.folder / "contact.md"
+    before = contact.read_text(encoding="utf-8")
+    contact.write_text(f"{before}\nTODO: write your name here.\n", encoding="utf-8")
+    place = f"contact.md, line {len(before.splitlines()) + 2}"
+    try:
+        drafted = done("recruit", "prolific", untaken.folder, "--draft")
+        assert f"WARNING: {place}: `TODO` is unfinished." in drafted
+        message = refused("recruit", "prolific", untaken.folder, "--publish")
+        assert f"unfinished texts: {place} (TODO). Fix: " in message
+        assert not empty.sent("POST", "transition")
+    finally:
+        contact.write_text(before, encoding="utf-8")
+
+
 def test_a_draft_is_published_paused_and_continued(untaken: StoredStudy, empty: FakeProlific) -> None:
     done("recruit", "prolific", untaken.folder, "--draft")
     (study,) = empty.studies.values()
