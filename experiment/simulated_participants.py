@@ -3,7 +3,8 @@
 Simulated participants always have the kind `simulated`. A careful participant responds by the Rasch model: the
 probability of a right response grows with the participant's ability minus the item's difficulty. Response times are
 ex-Gaussian, as people's response times usually are. A careful participant also needs time to read the item. A careless
-participant responds at random and fast, and mostly fails the attention checks.
+participant responds at random and fast, and mostly fails the attention checks. As for a person, no response comes
+during the study's reading time, and a response after the deadline is missing.
 """
 
 import hashlib
@@ -24,6 +25,7 @@ from batteries.errors import InputError
 from batteries.items import Item
 from batteries.stimulus.shown import shown_content
 from batteries.tasks import READING_WORDS_PER_MINUTE, task_named
+from experiment.plan import Phase
 from experiment.records import Kind
 from experiment.study.definition import Study
 from experiment.study.demographics import DemographicQuestion
@@ -210,17 +212,18 @@ def _take_session(
         if trial["trial_index"] < next_trial_index:  # The participant does not need this round of practice.
             continue
         item = items[shown_digest(trial["task"], trial["content"])]
-        response = {
+        response = draw_response(person, item, item.item_id in checks, rng)
+        rt_ms = draw_rt_ms(person, task_named(item.task).n_words(item.content), rng)
+        record = {
             "response_id": str(uuid.uuid4()),
             "trial_index": trial["trial_index"],
-            "response": draw_response(person, item, item.item_id in checks, rng),
-            "rt_ms": round(draw_rt_ms(person, task_named(item.task).n_words(item.content), rng), 1),
+            **_within_time_limits(session, trial, response, rt_ms),
             "fixation_ms": session["fixation_ms"],
             "shown_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "frames_dropped": 0,
             "focus_lost": 0,
         }
-        body = {"session": session["session"], "responses": [response]}
+        body = {"session": session["session"], "responses": [record]}
         stored = client.post("/api/responses", json=body, headers=cookie).raise_for_status().json()["responses"][0]
         practice = (stored["feedback"] or {}).get("practice")
         if practice:
@@ -233,6 +236,18 @@ def _take_session(
 def items_by_shown_digest(study: Study) -> dict[str, Item]:
     """Return the items of a study by the digests of their contents on the screen."""
     return {shown_digest(item.task, shown_content(item.content)): item for item in study.battery.items}
+
+
+def _within_time_limits(
+    session: dict[str, Any], trial: dict[str, Any], response: JsonValue, rt_ms: float
+) -> dict[str, JsonValue]:
+    """Return the fields of a response that depend on the reading time and the deadline. Practice has no deadline."""
+    if session["reading_ms"]:
+        rt_ms = max(rt_ms, session["reading_ms"] + FASTEST_RT_MS)
+    deadline_ms = None if trial["phase"] == Phase.PRACTICE else session["deadline_ms"]
+    if deadline_ms is not None and rt_ms > deadline_ms:
+        return {"response": None, "missing": "deadline", "rt_ms": None}
+    return {"response": response, "rt_ms": round(rt_ms, 1)}
 
 
 def shown_digest(task: str, content: dict[str, Any]) -> str:

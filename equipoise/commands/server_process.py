@@ -13,6 +13,7 @@ import httpx
 
 from batteries.errors import InputError
 from equipoise.commands.check.checklist import listed
+from equipoise.commands.check.duration import deadline_problem
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded, setting_of, shown_location, store_of
 from equipoise.progress_bar import progress_bar
 from experiment.load_study import load_study
@@ -227,6 +228,13 @@ def simulate(study: StudyFolder, n_participants: int, seed: int = 1, store: Stor
     study = loaded(study)
     if n_participants < 1:
         raise InputError(f"-n {n_participants}: no participant would begin. Fix: ask for at least 1 participant.")
+    if problem := deadline_problem(study):
+        click.secho(
+            f"WARNING: {problem} Responses after the deadline are missing. Fix: raise `timing.deadline_ms`, or shorten "
+            "the questions.",
+            err=True,
+            bold=True,
+        )
     with running_server(study.folder, store) as url, progress_bar("Simulating participants", n_participants) as on_done:
         first_number = number_of_simulated(study, store)
         simulate_participants(url, researcher_token(study), study, n_participants, seed, on_done, first_number)

@@ -147,6 +147,21 @@ def test_an_analysis_without_responses_names_the_fix(study_folder: Path, tmp_pat
     assert not (tmp_path / "out").exists()
 
 
+def test_simulated_participants_miss_a_deadline_as_people_do(tmp_path: Path, edit: Edit) -> None:
+    folder = tmp_path / "study"
+    copy_sample_study("intuition-single", folder)
+    edit(folder / "study.yaml", "fixation_ms: 200", "fixation_ms: 200\n  deadline_ms: 20000")
+    done = equipoise("simulate", folder, "-n", "2", "--seed", "5")
+    assert done.returncode == 0, done.stderr
+    assert "WARNING: the deadline is 20 s, but an average reader needs more time to read " in done.stderr
+    with contextlib.closing(sqlite3.connect(folder / "data" / "equipoise.db")) as db:
+        rows = db.execute("SELECT phase, missing, response, rt_ms FROM trials").fetchall()
+    late = [row for row in rows if row[1] == "deadline"]
+    assert late
+    assert {(response, rt_ms) for _, _, response, rt_ms in late} == {("null", None)}
+    assert all(rt_ms <= 20_000 for phase, missing, _, rt_ms in rows if phase != "practice" and not missing)
+
+
 def test_a_second_server_on_a_port_is_refused(study_folder: Path) -> None:
     import socket
 

@@ -6,6 +6,7 @@ from experiment.simulated_participants import (
     FASTEST_RT_MS,
     INTERRUPTION_MS,
     Person,
+    _within_time_limits,
     difficulty,
     draw_person,
     draw_response,
@@ -57,3 +58,19 @@ def test_careless_participants_mostly_fail_the_check_and_careful_participants_ne
 def test_the_stated_share_is_careless() -> None:
     rng = np.random.default_rng(1)
     assert np.mean([draw_person(rng).careless for _ in range(5_000)]) == pytest.approx(CARELESS_SHARE, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("phase", "rt_ms", "expected"),
+    [
+        ("test", 4_000.0, {"response": 2, "rt_ms": 4_000.0}),
+        ("test", 5_000.04, {"response": None, "missing": "deadline", "rt_ms": None}),
+        ("practice", 60_000.0, {"response": 2, "rt_ms": 60_000.0}),
+        ("test", 300.0, {"response": 2, "rt_ms": 1_000 + FASTEST_RT_MS}),
+    ],
+)
+def test_reading_time_and_deadline_hold_for_simulated_participants(
+    phase: str, rt_ms: float, expected: dict[str, object]
+) -> None:
+    session = {"reading_ms": 1_000, "deadline_ms": 5_000}
+    assert _within_time_limits(session, {"phase": phase}, 2, rt_ms) == expected

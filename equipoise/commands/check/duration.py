@@ -55,6 +55,29 @@ def estimated_duration(study: Study) -> Duration | None:
     )
 
 
+def deadline_problem(study: Study) -> str | None:
+    """Return a sentence if an average reader cannot finish reading some questions before the deadline; else None."""
+    deadline_ms = study.definition.timing.deadline_ms
+    if deadline_ms is None or study.definition.language.partition("-")[0] in WITHOUT_SPACES:
+        return None
+    checks = [study.battery.by_id[item_id] for item_id in study.definition.attention_checks]
+    questions = [*study.test_items, *checks]  # Practice has no deadline.
+    slow = [item for item in questions if 1000 * _reading_s(item) > deadline_ms]
+    if not slow:
+        return None
+    longest = max(slow, key=_reading_s)
+    return (
+        f"the deadline is {deadline_ms / 1000:g} s, but an average reader needs more time to read {len(slow):,} of the "
+        f"{len(questions):,} questions, at {READING_WORDS_PER_MINUTE} words per minute. The longest is "
+        f"`{longest.item_id}`, with {_reading_s(longest):.0f} s."
+    )
+
+
+def _reading_s(item: Item) -> float:
+    """Return the time that an average reader needs for an item, in s."""
+    return 60 * _n_words(item) / READING_WORDS_PER_MINUTE
+
+
 def _n_words(item: Item) -> int:
     return task_named(item.task).n_words(item.content)
 
@@ -62,8 +85,7 @@ def _n_words(item: Item) -> int:
 def _seconds(item: Item, study: Study) -> float:
     """Return the time of one trial: fixation, reading (at least `reading_ms`) and decision, at most the deadline."""
     timing = study.definition.timing
-    reading_s = max(60 * _n_words(item) / READING_WORDS_PER_MINUTE, timing.reading_ms / 1000)
-    shown_s = reading_s + DECISION_S
+    shown_s = max(_reading_s(item), timing.reading_ms / 1000) + DECISION_S
     if timing.deadline_ms is not None:
         shown_s = min(shown_s, timing.deadline_ms / 1000)
     return timing.fixation_ms / 1000 + shown_s
@@ -79,6 +101,8 @@ def duration_point(study: Study) -> Point:
             "measure the duration in a pilot.",
         )
     timing = study.definition.timing
+    if problem := deadline_problem(study):
+        return failed(subject, problem, "raise `timing.deadline_ms`, or shorten the questions.")
     own = f"fixations of {timing.fixation_ms} ms"
     if timing.reading_ms:
         own += f", a reading time of {timing.reading_ms / 1000:g} s"

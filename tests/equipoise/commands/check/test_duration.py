@@ -73,3 +73,13 @@ def test_a_limit_for_resuming_that_is_shorter_than_the_study_fails(sample_study:
 
 def test_words_of_a_language_without_spaces_are_not_counted(sample_study: Study) -> None:
     assert duration_point(with_entries(sample_study, language="ja")).verdict is Verdict.NOT_CHECKED
+
+
+@pytest.mark.parametrize(("deadline_s", "verdict"), [(29, Verdict.FAILED), (31, Verdict.PASSED)])
+def test_a_deadline_before_the_end_of_reading_fails(one_page: Study, deadline_s: int, verdict: Verdict) -> None:
+    point = duration_point(with_entries(one_page, timing=Timing(fixation_ms=0, deadline_ms=1000 * deadline_s)))
+    assert point.verdict is verdict
+    if verdict is Verdict.FAILED:
+        assert "the deadline is 29 s" in point.found
+        assert "2 of the 2 questions" in point.found
+        assert "`q1`, with 30 s" in point.found
