@@ -15,6 +15,7 @@ from server.locations import assets_folder
 from server.logs import logger
 from server.metrics import measure, note_unavailable
 from server.participants.assets import assets
+from server.participants.error_page import error_page, wants_page
 from server.participants.participant_auth import NoEntry, NoSession
 from server.participants.study_page import web_client
 from server.participants.views import participants
@@ -97,8 +98,12 @@ def _make_app(study: Study, store: Store, secrets: Secrets, settings: Settings, 
 def _error(message: str, status: int) -> Response:
     if len(message) > LONGEST_MESSAGE:  # The invalid input may be quoted, and may be long.
         message = f"{message[:LONGEST_MESSAGE]}..."
-    response = jsonify(error=message)
-    response.status_code = status
+    if wants_page():
+        response = error_page(message, status)
+    else:
+        response = jsonify(error=message)
+        response.status_code = status
+    response.vary.add("Accept")
     return response
 
 

@@ -46,6 +46,7 @@ ENDED = b"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Th
 <body><h1>The preview has ended</h1><p>This page was a preview of the study. Load this page again to open the real
 study, or start another preview on the <a href="/researcher/">researchers' pages</a>.</p></body></html>
 """
+ENDED_JSON = b'{"error":"The preview has ended. Fix: load the page again."}'
 _EXTENSION = "equipoise_previews"
 MakeApp = Callable[[Study, SqliteStore, str], Flask]
 
@@ -146,14 +147,15 @@ class PreviewRouter:
             return preview(environ, start_response)
         # A proxy in front of the server may speak HTTPS, so the name of the cookie decides.
         prefix, secure = ("__Host-", "; Secure") if f"__Host-{COOKIE}" in cookies else ("", "")
+        is_page = not environ["PATH_INFO"].startswith("/api/")
         headers = [
-            ("Content-Type", "text/html; charset=utf-8"),
+            ("Content-Type", "text/html; charset=utf-8" if is_page else "application/json"),
             ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"),
             ("Cache-Control", "no-store"),
             ("Set-Cookie", f"{prefix}{COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict{secure}"),
         ]
         start_response("410 Gone", headers)
-        return [ENDED]
+        return [ENDED if is_page else ENDED_JSON]
 
 
 def add_previews(app: Flask, study: Study, make_app: MakeApp) -> None:

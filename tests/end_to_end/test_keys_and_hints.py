@@ -50,7 +50,7 @@ def test_a_digit_key_of_another_layout_gives_the_response(
     assert {json.loads(row["response"]) for row in latest} == {2}
 
 
-def test_a_key_with_a_modifier_is_no_response(visit: Any, stories: tuple[str, Path]) -> None:
+def test_a_key_with_a_modifier_is_not_a_response(visit: Any, stories: tuple[str, Path]) -> None:
     visitor: Visitor = visit(stories[0])
     Walker(visitor).to_trial(2)
     visitor.wait_for_trial()
