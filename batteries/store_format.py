@@ -68,6 +68,7 @@ RESERVED_FACTOR_NAMES = frozenset(
         "signal_resized",
         "signal_too_early",
         "signal_untrusted",
+        "signal_translated",
         "implausibly_fast",
         "same_response_run",
         "trial_type",

@@ -100,6 +100,14 @@ class FoundDevice(BaseModel):
         description="True if the participant pressed the requested key; None if the study requires no keyboard.",
     )
     automation: bool = Field(description="True if the browser reports that a program controls it.")
+    color_scheme: Literal["light", "dark"] | None = Field(default=None, description="The colours of the page.")
+    text_px: float | None = Field(default=None, gt=0, le=1_000, description="Size of normal text, in CSS pixels.")
+    clock_ms: float | None = Field(
+        default=None, gt=0, le=10_000, description="Smallest step of the browser's clock, in ms."
+    )
+    translated: bool | None = Field(
+        default=None, description="True if the browser or an extension has translated the page."
+    )
 
 
 class LabDevice(BaseModel):
@@ -167,6 +175,9 @@ class Signals(BaseModel):
         ge=0,
         le=1_000_000,
         description="Number of input events that came from a program, not from a device.",
+    )
+    translated: int = Field(
+        default=0, ge=0, le=1_000_000, description="1 if the browser or an extension had translated the page."
     )
 
 

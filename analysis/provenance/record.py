@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.data.columns import DERIVED, FORMER_COLUMNS, SINCE_THE_DIGEST
+from analysis.data.columns import DERIVED, FORMER_COLUMNS, SIGNALS, SINCE_THE_DIGEST
 from analysis.data.tidy_table import read_trials
 from analysis.provenance.row_digest import row_digests
 from experiment.study.analysis_plan import AnalysisPlan
@@ -37,8 +37,12 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
 
 
 def columns_since_the_digest(table: pd.DataFrame) -> set[str]:
-    """Return the columns of `SINCE_THE_DIGEST` that have a value in some row."""
-    return {column for column in SINCE_THE_DIGEST if table[column].notna().any()}
+    """Return the columns of `SINCE_THE_DIGEST` that have a value in some row. A signal that is 0 counts as no value."""
+    return {
+        column
+        for column in SINCE_THE_DIGEST
+        if (table[column].gt(0) if column in SIGNALS else table[column].notna()).any()
+    }
 
 
 class RunningDigest:

@@ -39,7 +39,7 @@ def _in_page(name: str, text: str) -> Iterator[Gap]:
 
 def _in_definition(study: Study) -> Iterator[Gap]:
     definition, path = study.definition, study.folder / "study.yaml"
-    entries = {("title",): definition.title, **{("texts", name): text for name, text in definition.texts.items()}}
-    for place, text in entries.items():
+    own = [(("texts", name), text) for name, text in definition.texts.items()]
+    for place, text in [(("title",), definition.title), *own]:
         if found := GAP.search(text):
             yield Gap(path.name, line_of(path, place), found[0])

@@ -41,6 +41,7 @@ SIGNAL_WORDS = {
     "resized": "the window was resized",
     "too_early": "a response came too early",
     "untrusted": "an input came from a program",
+    "translated": "the page was translated",
     "frames_dropped": "the screen dropped frames",
 }
 

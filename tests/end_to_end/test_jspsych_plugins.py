@@ -61,6 +61,7 @@ def test_a_published_plugins_trials_are_shown_stored_and_scored(visit: Any, dots
         page.locator("#consent-agree").click()
         for number in range(3):
             page.locator("input[type=range]").wait_for()
+            assert page.evaluate("document.querySelector('input[type=range]').translate") is False
             if number == 0:
                 visitor.shoot_everywhere("slider")
             page.locator("input[type=range]").focus()
@@ -69,6 +70,7 @@ def test_a_published_plugins_trials_are_shown_stored_and_scored(visit: Any, dots
             page.locator("#jspsych-html-slider-response-next").click()
             if number == 0:
                 expect(page.locator(".page")).to_contain_text("That is not right.")
+                assert page.evaluate("document.querySelector('.page').translate") is True
                 visitor.shoot_everywhere("slider-feedback")
                 page.locator("#feedback-continue").click()
         page.locator("#completion-code").wait_for()

@@ -73,7 +73,6 @@ async function start(): Promise<void> {
   showWaiting(main, say("connecting"));
   const [study, found] = await Promise.all([reach(api.study), savedSession()]);
   document.title = study.title;
-  document.documentElement.lang = study.language;
   if (found && found.status !== "active") return showEndOf(found);
   contact_html = study.contact_html;
   if (contact_html !== null) bar.offerContact(contact_html);

@@ -2,6 +2,7 @@
  * client records these events for the analysis. They have no effect on the session.
  */
 import type { SignalName, Signals } from "./saving/server-api";
+import { isTranslated } from "./translation";
 
 /** Resize events that are closer together than this count as one change of the window's size. */
 const ONE_RESIZING_MS = 500;
@@ -39,6 +40,7 @@ export class TrialSignals {
   stop(): { focus_lost: number; signals: Signals | null } {
     this.listening.abort();
     this.endAway();
+    if (isTranslated()) this.count("translated");
     return { focus_lost: this.losses, signals: Object.keys(this.counts).length > 0 ? this.counts : null };
   }
 

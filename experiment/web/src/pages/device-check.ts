@@ -7,6 +7,7 @@ import { showIncompatible } from "./end-pages";
 import { measureFrameInterval_ms } from "../timing/fixation";
 import { replaceAndFocus } from "./notices";
 import { say, TEXTS_LANGUAGE } from "./texts";
+import { isTranslated } from "../translation";
 
 /** A device with a touch screen is a phone if the short side of its screen has fewer CSS pixels than this number. */
 const SMALLEST_TABLET_PX = 600;
@@ -31,7 +32,29 @@ export async function deviceFound(): Promise<DeviceFound> {
     phone: isPhone(),
     keyboard,
     automation: navigator.webdriver,
+    color_scheme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
+    text_px: parseFloat(getComputedStyle(document.documentElement).fontSize),
+    clock_ms: clockStep_ms(),
+    translated: isTranslated(),
   };
+}
+
+/** Longest measurement of the clock's smallest step. */
+const CLOCK_MEASURED_MS = 20;
+
+/** Measures the smallest step of the browser's clock. Some browsers make their clocks coarse, to protect their users. */
+function clockStep_ms(): number {
+  const start_ms = performance.now();
+  let smallest_ms = CLOCK_MEASURED_MS;
+  let last_ms = start_ms;
+  for (let steps = 0; steps < 1_000 && last_ms - start_ms < CLOCK_MEASURED_MS; ) {
+    const now_ms = performance.now();
+    if (now_ms === last_ms) continue;
+    smallest_ms = Math.min(smallest_ms, now_ms - last_ms);
+    last_ms = now_ms;
+    steps++;
+  }
+  return Number(smallest_ms.toFixed(6)); // without errors of floating-point arithmetic
 }
 
 export function isPhone(): boolean {

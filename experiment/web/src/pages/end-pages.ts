@@ -76,7 +76,7 @@ function contact(contact_html: string | null): HTMLElement[] {
 /** Explains how the participant can delete the responses after the end of the session. */
 function changeOfMind(withdrawal_code: string | null): HTMLElement[] {
   if (withdrawal_code === null) return [];
-  const code = html("code", { id: "withdrawal-code", dir: "ltr" }, withdrawal_code);
+  const code = html("code", { id: "withdrawal-code", dir: "ltr", translate: "no" }, withdrawal_code);
   const section = html(
     "section",
     { lang: TEXTS_LANGUAGE },
@@ -98,7 +98,7 @@ function wayOut(exit?: Exit): HTMLElement[] {
  * readers read the code aloud.
  */
 function codeToTake(id: string, label: TextName, code: string): { elements: HTMLElement[]; announce: () => void } {
-  const output = html("output", { id, class: "code", dir: "ltr", tabindex: -1 });
+  const output = html("output", { id, class: "code", dir: "ltr", translate: "no", tabindex: -1 });
   const copied = html("span", { role: "status" });
   const copy = html("button", { id: "copy-code", type: "button", class: "secondary" }, say("copy_code"));
   copy.addEventListener("click", async () => {

@@ -126,6 +126,7 @@ class BlackboxStimulus implements Stimulus<string> {
       {
         id: "stimulus",
         class: "blackbox-predict",
+        translate: "no",
         role: "group",
         tabindex: -1,
         lang: TEXTS_LANGUAGE,

@@ -96,6 +96,7 @@ class MultipleChoiceStimulus implements Stimulus<number> {
       {
         id: "stimulus",
         class: "multiple-choice",
+        translate: "no",
         role: "group",
         tabindex: -1,
         "aria-labelledby": "text prompt",

@@ -49,6 +49,7 @@ export class ForeignTrial {
   private lastInput: Event | null = null;
   private listening = new AbortController();
   private fixation: Fixation | null = null;
+  private display: HTMLElement | null = null;
   private onset: (() => Promise<Onset>) | null = null;
   private called_ms = 0;
 
@@ -66,6 +67,8 @@ export class ForeignTrial {
     this.fixation = await showAfterFixation(display, () => html("div"), fixation_ms, frame_ms);
     // This is still the frame in which the cross disappears.
     this.called_ms = performance.now();
+    this.display = display;
+    display.translate = false; // the wording is the stimulus
     const shown = show();
     firstText(display).setAttribute("elementtiming", "stimulus");
     this.onset = watchOnset(display, this.fixation.end_ms);
@@ -78,6 +81,7 @@ export class ForeignTrial {
    */
   async record(data: Record<string, unknown>): Promise<TrialData> {
     this.listening.abort();
+    if (this.display) this.display.translate = true; // pages to read may be translated
     const { end_ms: _, ...fixation } = this.fixation ?? simulatedFixation(this.trial);
     const { onset_ms, onset_source } = (await this.onset?.()) ?? { onset_ms: performance.now(), onset_source: "painted" };
     const rt_ms = typeof data["rt"] === "number" ? Math.max(0, data["rt"] - (onset_ms - this.called_ms)) : null;

@@ -53,6 +53,7 @@ export const trialData = {
    * such event occurred. `hidden`: times that the page was hidden. `fullscreen_left`: times that the participant left the
    * full screen. `pasted` and `copied`: numbers of pastes and copies. `resized`: changes of the window's size. `too_early`:
    * responses before the stimulus was visible or during the reading time. `untrusted`: input events that a program made.
+   * `translated`: 1 if the browser or an extension had translated the page.
    * `away_ms`: time for which the page was hidden or without focus, in ms.
    */
   signals: { type: ParameterType.OBJECT },

@@ -56,6 +56,13 @@ export interface DeviceFound {
   keyboard: boolean | null;
   /** True if the browser reports that a program controls it. */
   automation: boolean;
+  color_scheme: "light" | "dark";
+  /** Size of normal text, in CSS pixels. Most browsers have 16. */
+  text_px: number;
+  /** Smallest step of the browser's clock. */
+  clock_ms: number;
+  /** True if the page is translated. */
+  translated: boolean;
 }
 
 export interface MultipleChoiceContent {
@@ -188,7 +195,8 @@ export type SignalName =
   | "copied"
   | "resized"
   | "too_early"
-  | "untrusted";
+  | "untrusted"
+  | "translated";
 
 /** Record of a trial of our plugins. */
 export interface TrialData<R extends ResponseValue = ResponseValue> extends TrialTiming {
