@@ -31,6 +31,9 @@ class StartRequest(_Request):
     )
     kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(description="human or simulated.")
     device: FoundDevice | None = Field(default=None, description="Device of the session.")
+    resume_only: bool = Field(
+        default=False, description="True if the participant saw no consent. The server then begins no new session."
+    )
 
 
 class VisitRequest(_Request):
@@ -115,6 +118,8 @@ class StudyReply(TypedDict):
     fixation_ms: int
     notice: str | None
     """Reason why no session can begin now."""
+    begun_before: bool
+    """True if the participant has proved who they are, and has begun the study in another browser."""
 
 
 class TrialReply(TypedDict):

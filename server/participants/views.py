@@ -55,7 +55,8 @@ def study_texts() -> Response:
     """Return the data that the page shows before the session. Store nothing."""
     digest = participant_auth.find_token_digest()
     plan = context().store.find_plan(digest) if digest else None
-    return jsonify(participant_json.study_json(context().study, _why_closed(), plan.kind if plan else Kind.HUMAN))
+    kind = plan.kind if plan else Kind.HUMAN
+    return jsonify(participant_json.study_json(context().study, _why_closed(), kind, _has_begun_before()))
 
 
 @participants.post("/api/session")
@@ -73,6 +74,9 @@ def start() -> tuple[Response, int]:
     context().limits.count_start()
     token = secrets.token_urlsafe(32)
     identity = _required_identity(body.kind)
+    is_repeated = store.session_of_start(body.start_id) is not None  # A signature is a proof only once.
+    if body.resume_only and not is_repeated and (identity is None or not store.may_resume(study, identity)):
+        raise Refusal("no_session")  # Without a consent, no session may begin.
     begun = SessionStart(
         body.start_id,
         body.kind,
@@ -204,6 +208,23 @@ def _why_closed() -> str | None:
     if full is None or (who is not None and _proves_a_session(who)):
         return None
     return study.words.say(full.text, **full.values)
+
+
+def _has_begun_before() -> bool:
+    """Return True if this participant proves that a session of another browser is theirs. Withdrawn sessions do not count.
+
+    Before the consent, a client without a proof must not learn whether the study knows an id. So the result is then
+    False, for known and for unknown ids. The number of unproven ids is limited, so that a client cannot try many
+    submission ids.
+    """
+    study, store = context().study, context().store
+    who = None if study.definition.recruitment.entry == "open" else participant_auth.identity()
+    if who is None or (who.is_claim and not context().limits.may_look_up_claim()):
+        return False
+    if not store.may_resume(study, who):
+        return False
+    found = store.sessions_of(study, who.id_kind, who.external_id)
+    return any(one.status != Status.WITHDRAWN for one in found)
 
 
 def _proves_a_session(who: Identity) -> bool:

@@ -160,6 +160,7 @@ class RateLimits:
         self._second_factors_tried = FixedWindow(PASSWORDS_TRIED_PER_MINUTE, 60)
         self.refused_sign_ins = PeriodicCount(3600)
         self._claims = FixedWindow(UNPROVEN_CLAIMS_PER_MINUTE, 60)
+        self._claims_looked_up = FixedWindow(UNPROVEN_CLAIMS_PER_MINUTE, 60)
 
     def count_start(self) -> None:
         """Count a session start from the network address of this request."""
@@ -226,6 +227,17 @@ class RateLimits:
         Call this method only if the refusal revealed whether the study knows or accepts a panel id.
         """
         self._claims.count(address_key(request.remote_addr))
+
+    def may_look_up_claim(self) -> bool:
+        """Count a look-up of an unproven panel id. Return False after too many look-ups for this network address.
+
+        These look-ups are counted apart from refusals, so that they never prevent the start of a session.
+        """
+        try:
+            self._claims_looked_up.count(address_key(request.remote_addr))
+        except TooManyRequests:
+            return False
+        return True
 
     @staticmethod
     def _refuse_at(window: FixedWindow) -> None:

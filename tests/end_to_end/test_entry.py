@@ -50,6 +50,11 @@ def expect_notice(visitor: Visitor, words: str) -> None:
     expect(visitor.page.locator("#consent-agree")).to_have_count(0)
 
 
+def rows_of_sessions(rows: Any, study_folder: Path) -> set[str]:
+    """Return the names of the study's sessions."""
+    return {row["session"] for row in rows(study_folder)}
+
+
 def expect_notice_of_other_browser(visitor: Visitor) -> None:
     """Expect the notice that the session was opened in another browser."""
     expect(visitor.page.locator("h1")).to_have_text("The study has stopped in this window")
@@ -180,8 +185,15 @@ def test_a_participant_resumes_in_another_browser_and_the_first_browser_shows_it
     begin_with_practice(first)
     first.answer_questions(2)
     second = visit(panel + PANEL_ADDRESS)
-    second.page.locator("#consent-agree").click()
+    second.page.locator("#continue-here").wait_for()
+    expect(second.page.locator("#consent-agree")).to_have_count(0)
+    # A program that opens the link, or another person who has it, sees nothing of the session and takes nothing away.
+    expect(second.page.locator("main")).not_to_contain_text("3 of")
+    first.page.wait_for_timeout(300)
+    second.shoot_everywhere("begun-before")
+    second.page.locator("#continue-here").click()
     expect(second.page.get_by_text("Your answers so far are saved (3 of")).to_be_visible()
+    assert len(rows_of_sessions(rows, study_folder)) == 1
     second.shoot_everywhere("resumed")
     second.page.locator("#page-next").click()
     second.wait_for_trial()
@@ -264,7 +276,7 @@ def test_a_waiting_response_is_sent_when_the_session_returns_to_the_browser(
     first = visit(panel + PANEL_ADDRESS)
     begin_with_practice(first)
     second = visit(panel + PANEL_ADDRESS)
-    second.page.locator("#consent-agree").click()
+    second.page.locator("#continue-here").click()
     second.page.locator("#page-next").click()
     second.wait_for_trial()
     first.answer()
@@ -274,7 +286,7 @@ def test_a_waiting_response_is_sent_when_the_session_returns_to_the_browser(
     asked: list[str] = []
     first.page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
     first.page.get_by_role("button", name="Reload the page").click()
-    first.page.locator("#consent-agree").click()  # for the server, this participant opens the study again
+    first.page.locator("#continue-here").click()  # for the server, this participant opens the study again
     expect(first.page.get_by_text("Your answers so far are saved (2 of")).to_be_visible()
     assert asked == []  # kept responses survive the reload, so the page does not ask
     assert waiting_responses(first) == []
@@ -291,13 +303,13 @@ def test_a_waiting_response_is_dropped_if_another_browser_sent_a_response(
     first = visit(panel + PANEL_ADDRESS)
     begin_with_practice(first)
     second = visit(panel + PANEL_ADDRESS)
-    second.page.locator("#consent-agree").click()
+    second.page.locator("#continue-here").click()
     second.page.locator("#page-next").click()
     second.answer_questions(2)
     first.answer()
     expect_notice_of_other_browser(first)
     first.page.get_by_role("button", name="Reload the page").click()
-    first.page.locator("#consent-agree").click()
+    first.page.locator("#continue-here").click()
     expect(first.page.get_by_text("Your answers so far are saved (3 of")).to_be_visible()
     assert waiting_responses(first) == []
     assert [row["trial_index"] for row in rows(study_folder) if row["response"] is not None] == [0, 1, 2]
@@ -306,7 +318,7 @@ def test_a_waiting_response_is_dropped_if_another_browser_sent_a_response(
 def test_a_completed_participant_gets_the_code_in_any_browser(visit: Any, panel: str) -> None:
     code = complete_over_http(panel, PANEL_ADDRESS)
     visitor = visit(panel + PANEL_ADDRESS)
-    visitor.page.locator("#consent-agree").click()
+    visitor.page.locator("#continue-here").click()
     expect(visitor.page.locator("#completion-code")).to_have_text(code)
     expect(visitor.page.get_by_text("What this was about", exact=True)).to_be_visible()
     visitor.shoot_everywhere("completed-again")
@@ -322,7 +334,7 @@ def test_a_waiting_response_does_not_prevent_the_completion_code(visit: Any, pan
     expect_notice_of_other_browser(first)
     assert waiting_responses(first) == [1]
     first.page.get_by_role("button", name="Reload the page").click()
-    first.page.locator("#consent-agree").click()
+    first.page.locator("#continue-here").click()
     expect(first.page.locator("#completion-code")).to_have_text(code)
     assert waiting_responses(first) == []
 
@@ -352,7 +364,7 @@ def test_a_personal_link_admits_one_participant(visit: Any, study_folder: Path, 
         assert first.page.url == f"{url}/"
         begin_with_practice(first)
         again = visit(links[0])
-        again.page.locator("#consent-agree").click()
+        again.page.locator("#continue-here").click()
         expect(again.page.locator("h1")).to_have_text("Welcome back")
         other = visit(links[1])
         other.begin()

@@ -5,7 +5,7 @@
 import { html } from "./pages/dom";
 import { deviceFound } from "./pages/device-check";
 import { showWaiting } from "./pages/notices";
-import { say } from "./pages/texts";
+import { say, TEXTS_LANGUAGE } from "./pages/texts";
 import PagePlugin, { type PageData } from "./plugins/page";
 import { api, type Session, type SessionKind, type Study } from "./saving/server-api";
 import { uuid4 } from "./saving/uuid";
@@ -25,19 +25,21 @@ interface EntranceOptions {
   onStarted: (session: Session) => Promise<void>;
 }
 
-/** Shows the information and then the consent. After the participant agrees, starts a session with the digest of the
+/** Shows the information and then the consent. A participant who began the study in another browser resumes instead. After the participant agrees, starts a session with the digest of the
  * consent text on the screen. A study without a consent file starts the session after the information.
  */
 export function entrance(study: Study, options: EntranceOptions): Timeline[number] {
   const { title, information_html, consent_html, consent_digest } = study;
   const { kind, researcherToken, container, reach, onDeclined, onStarted } = options;
-  const pages = [...information_html, ...(consent_html === null ? [] : [consent_html])];
+  const resume_only = study.begun_before && kind === "human";
+  const pages = resume_only ? [begunBefore(title)] : [...information_html, ...(consent_html === null ? [] : [consent_html])];
   const start_id = uuid4();
   return {
     type: PagePlugin,
     pages: pages.length > 0 ? pages : [html("h1", {}, title).outerHTML],
-    buttons:
-      consent_html === null
+    buttons: resume_only
+      ? [{ id: "continue-here", label: say("continue_here") }]
+      : consent_html === null
         ? [{ id: "page-next", label: say("begin") }]
         : [
             { id: "consent-agree", label: say("agree") },
@@ -46,8 +48,15 @@ export function entrance(study: Study, options: EntranceOptions): Timeline[numbe
     on_finish: async ({ button }: PageData) => {
       if (button === "consent-decline") return onDeclined();
       showWaiting(container(), say("connecting"));
-      const start = { start_id, consent_digest, kind, device: await deviceFound() };
+      const start = { start_id, consent_digest, kind, device: await deviceFound(), resume_only };
       await onStarted(await reach(() => api.startSession(start, researcherToken)));
     },
   };
+}
+
+/** The page for a participant who began the study in another browser. The page shows nothing of the session: another person
+ * may have opened the link. A click is necessary, because programs that check links also open them.
+ */
+function begunBefore(title: string): string {
+  return html("div", {}, html("h1", {}, title), html("p", { lang: TEXTS_LANGUAGE }, say("begun_before"))).outerHTML;
 }

@@ -70,7 +70,7 @@ ignoreHeldKeysOnButtons();
 start().catch(showFailure);
 
 async function start(): Promise<void> {
-  showWaiting(main, say("connecting"));
+  // Until the server replies, the page shows the words that the server has written into it.
   const [study, found] = await Promise.all([reach(api.study), savedSession()]);
   document.title = study.title;
   if (found && found.status !== "active") return showEndOf(found);

@@ -9,6 +9,7 @@ import { inputOf } from "./timing/input-events";
 import { TrialSignals } from "./signals";
 import { say, TEXTS_LANGUAGE } from "./pages/texts";
 import type { TimeBounds } from "./timing/time-hints";
+import { TimeLeft } from "./timing/time-left";
 
 /** A plugin's content on the screen. The content is built completely before its onset, and appears within one frame. */
 export interface Stimulus<R extends ResponseValue> {
@@ -19,6 +20,8 @@ export interface Stimulus<R extends ResponseValue> {
   responded(responseWindow: ResponseWindow): Promise<GivenResponse<R>>;
   /** Shows that no more responses are accepted. The stimulus stays on the screen. */
   close(): void;
+  /** Marks a response that was given before. */
+  showResponse(response: R): void;
   /** Marks the right answer on the closed stimulus. */
   showSolution(solution: unknown): void;
 }
@@ -55,12 +58,14 @@ export async function runTrial<R extends ResponseValue>(
 ): Promise<TrialData<R>> {
   const counted = new TrialSignals();
   const responseWindow = new ResponseWindow(() => counted.count("too_early"));
+  const timeLeft = trial.deadline_ms === null ? null : new TimeLeft(trial.deadline_ms);
   let stimulus!: Stimulus<R>;
   let responded!: Promise<GivenResponse<R>>;
   const { end_ms, ...fixation } = await showAfterFixation(
     display,
     () => {
       stimulus = build();
+      if (timeLeft) stimulus.element.prepend(timeLeft.element);
       firstText(stimulus.element).setAttribute("elementtiming", "stimulus");
       if (trial.reading_ms > 0) markReading(stimulus, true);
       responded = stimulus.responded(responseWindow);
@@ -72,7 +77,7 @@ export async function runTrial<R extends ResponseValue>(
   );
   const onset = watchOnset(stimulus.element, end_ms);
   if (trial.reading_ms === 0) void responseWindow.open(end_ms + trial.frame_ms); // earlier, the stimulus is not visible
-  const timeIsOver = keepTime(stimulus, responseWindow, onset, trial);
+  const timeIsOver = keepTime(stimulus, responseWindow, onset, timeLeft, trial);
   void keepFramesComing(stimulus.element).then(() => {
     responseWindow.close();
     counted.stop();
@@ -101,19 +106,21 @@ export async function runTrial<R extends ResponseValue>(
     onset_source,
     ...happened,
   };
-  const panel = html("section", { class: "feedback", role: "status" }, html("p", { lang: TEXTS_LANGUAGE }, say("checking")));
+  const panel = feedbackPanel();
   // Only a practice trial waits for the server, because only practice has feedback.
   const waiting = setTimeout(() => stimulus.element.append(panel), 150);
   const feedback = await trial.on_response(data);
   clearTimeout(waiting);
   if (feedback) {
-    stimulus.close();
-    stimulus.element.append(panel);
-    stimulus.showSolution(feedback.solution);
-    await untilContinued(panel, feedback, trial, simulated);
+    await showFeedback(stimulus, panel, feedback, trial.continue_label, simulated);
   }
   await untilFrameBetweenTrials(); // the stimulus stays on the screen until the next fixation replaces it
   return data;
+}
+
+/** Makes the panel for the feedback. Until the feedback arrives, the panel says that the response is being checked. */
+export function feedbackPanel(): HTMLElement {
+  return html("section", { class: "feedback", role: "status" }, html("p", { lang: TEXTS_LANGUAGE }, say("checking")));
 }
 
 /** Accepts responses after the reading time. Resolves when the deadline has passed, or never if there is no deadline. */
@@ -121,11 +128,13 @@ async function keepTime<R extends ResponseValue>(
   stimulus: Stimulus<R>,
   responseWindow: ResponseWindow,
   onset: () => Promise<Onset>,
+  timeLeft: TimeLeft | null,
   { reading_ms, deadline_ms }: TimeBounds,
 ): Promise<null> {
   if (reading_ms > 0 || deadline_ms !== null) {
     const { onset_ms } = await onset();
     if (reading_ms > 0) void responseWindow.open(onset_ms + reading_ms).then(() => markReading(stimulus, false));
+    timeLeft?.start(onset_ms, responseWindow.closed);
     if (deadline_ms !== null) {
       await responseWindow.deadline(onset_ms + deadline_ms);
       return null;
@@ -143,13 +152,18 @@ function markReading<R extends ResponseValue>({ element, controls }: Stimulus<R>
   }
 }
 
-function untilContinued(
+/** Closes a stimulus and shows the feedback below it. Resolves when the participant continues. */
+export function showFeedback<R extends ResponseValue>(
+  stimulus: Stimulus<R>,
   panel: HTMLElement,
   feedback: TrialFeedback,
-  trial: TrialParameters,
+  continue_label: string,
   simulated?: SimulatedParticipant,
 ): Promise<void> {
-  const button = html("button", { id: "feedback-continue", class: "primary", type: "button", lang: TEXTS_LANGUAGE }, trial.continue_label);
+  stimulus.close();
+  stimulus.element.append(panel);
+  stimulus.showSolution(feedback.solution);
+  const button = html("button", { id: "feedback-continue", class: "primary", type: "button", lang: TEXTS_LANGUAGE }, continue_label);
   const message = html("p", { class: feedback.correct ? "verdict right" : "verdict wrong" }, feedback.message);
   panel.replaceChildren(message);
   if (feedback.note) panel.append(html("p", { lang: TEXTS_LANGUAGE }, feedback.note));

@@ -7,9 +7,10 @@ import { begunTrial, forgetBegun } from "./saving/trial-attempts";
 import { SessionProgress, isPractice } from "./session-progress";
 import { html } from "./pages/dom";
 import { type ForeignPlugin, ForeignTrial, withFixation } from "./plugins/published-plugins";
-import BlackboxPredictPlugin from "./plugins/blackbox-predict";
+import BlackboxPredictPlugin, { BlackboxStimulus } from "./plugins/blackbox-predict";
 import DemographicsPlugin, { type DemographicsData } from "./plugins/demographics";
-import MultipleChoicePlugin from "./plugins/multiple-choice";
+import FeedbackAgainPlugin from "./plugins/feedback-again";
+import MultipleChoicePlugin, { MultipleChoiceStimulus } from "./plugins/multiple-choice";
 import PagePlugin from "./plugins/page";
 import type { TrialFeedback } from "./run-trial";
 import type { Outbox } from "./saving/outbox";
@@ -17,7 +18,7 @@ import type { StudyBar } from "./pages/study-bar";
 import { say, TEXTS_LANGUAGE, type TextName } from "./pages/texts";
 import { usesTouch } from "./timing/input-hints";
 import { timeLimit } from "./timing/time-hints";
-import { TrialRecord } from "./saving/trial-record";
+import { TrialRecord, withNote } from "./saving/trial-record";
 import { uuid4 } from "./saving/uuid";
 
 export type Timeline = Extract<Parameters<JsPsych["run"]>[0], unknown[]>;
@@ -53,8 +54,37 @@ export function sessionTimeline(study: Study, session: Session, surroundings: Su
     ...demographics(session, surroundings),
     ...(isNew && fullscreen ? [fullscreenPage()] : []),
     ...(isNew ? instructions(study, session) : welcomeBack(session, progress, hasSkipped, fullscreen)),
+    ...feedbackAgain(session, progress, surroundings),
     ...session.trials.slice(progress.next_trial_index).map((trial) => step(trial, session, progress, surroundings)),
   ];
+}
+
+/** Shows the feedback on the last practice trial again, if the participant left the page before the next trial began. */
+function feedbackAgain(session: Session, progress: SessionProgress, { bar }: Surroundings): Timeline {
+  const begun = begunTrial(session.session);
+  const trial = begun?.answered && session.trials[begun.trial_index];
+  const isLatest = begun && trial && isPractice(trial) && begun.trial_index < progress.next_trial_index;
+  if (!isLatest || session.kind === "simulated") return [];
+  const { response, feedback } = begun.answered!;
+  progress.practice = feedback.practice ?? null;
+  const shown = withNote(feedback, progress);
+  if (trial.task === "jspsych") return [feedbackPage(() => shown)];
+  const unlimited = { reading_ms: 0, deadline_ms: null }; // the feedback has no time limit
+  const stimulus = (keyboard: HTMLElement) =>
+    trial.task === "multiple_choice"
+      ? new MultipleChoiceStimulus({ ...trial.content, ...unlimited }, keyboard)
+      : new BlackboxStimulus({ ...trial.content, ...unlimited }, keyboard);
+  return [{ type: FeedbackAgainPlugin, stimulus, response, feedback: shown, on_load: () => bar.showTrial(progress.position(trial)) }];
+}
+
+/** Returns a page with the feedback on a trial of a published plugin. */
+function feedbackPage(feedback: () => TrialFeedback): TimelinePart {
+  const page = () => {
+    const { message, note } = feedback();
+    const words = [message, ...(note ? [note] : [])];
+    return [html("div", {}, ...words.map((sentence) => html("p", { lang: TEXTS_LANGUAGE }, sentence))).outerHTML];
+  };
+  return { type: PagePlugin, pages: page, buttons: [{ id: "feedback-continue", label: say("continue") }] };
 }
 
 /** Skips the interrupted trial if the study asks for it. A practice trial is always repeated. Returns true if a trial was
@@ -103,7 +133,9 @@ function welcomeBack({ deadline_ms }: Session, progress: SessionProgress, hasSki
 
 /** Returns a trial, with a page before it if necessary. If the trial is not the session's next trial, it is skipped. */
 function step(trial: SessionTrial, session: Session, progress: SessionProgress, surroundings: Surroundings): TimelinePart {
-  const isFirstOfVisit = trial === progress.trial; // the welcome page or the instructions come before this trial
+  // The welcome page or the instructions come before the first trial of a visit. After a failed round of practice, the
+  // page before the next round is shown too.
+  const isFirstOfVisit = trial === progress.trial && !progress.practice;
   return {
     timeline: [
       ...(isFirstOfVisit ? [] : pageBefore(trial, session, progress)),
@@ -172,12 +204,7 @@ function foreignTrial(
     },
   };
   if (phase !== "practice") return trial;
-  const page = () => {
-    const { message, note } = feedback!;
-    const words = [message, ...(note ? [note] : [])];
-    return [html("div", {}, ...words.map((sentence) => html("p", { lang: TEXTS_LANGUAGE }, sentence))).outerHTML];
-  };
-  const continuing = { type: PagePlugin, pages: page, buttons: [{ id: "feedback-continue", label: say("continue") }] };
+  const continuing = feedbackPage(() => feedback!);
   return { timeline: [trial, { timeline: [continuing], conditional_function: () => feedback !== null }] };
 }
 

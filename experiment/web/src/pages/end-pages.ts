@@ -35,10 +35,10 @@ export function showCompletion(container: HTMLElement, completion: Completion): 
     "article",
     { id: "completed", class: "page", tabindex: -1 },
     html("div", { lang: TEXTS_LANGUAGE }, title("completed_title"), paragraph("completed"), ...code.elements),
+    ...wayOut(exit),
     ...(debrief_html ? [embeddedHtml(debrief_html)] : []),
     ...contact(contact_html),
     ...changeOfMind(withdrawal_code),
-    ...wayOut(exit),
   );
   replaceAndFocus(container, page);
   code.announce();
@@ -50,8 +50,8 @@ function showEnd(container: HTMLElement, id: string, words: HTMLElement[], exit?
     "article",
     { id, class: "page", tabindex: -1 },
     html("div", { lang: TEXTS_LANGUAGE }, ...words, ...(code?.elements ?? [])),
-    ...below,
     ...wayOut(exit),
+    ...below,
   );
   replaceAndFocus(container, page);
   code?.announce();
@@ -87,7 +87,7 @@ function changeOfMind(withdrawal_code: string | null): HTMLElement[] {
   return [section];
 }
 
-/** Makes the link back to the panel. The link is last on the page, so that the participant reads everything above. */
+/** Makes the link back to the panel. The link follows the code, because without this step the participant is not paid. */
 function wayOut(exit?: Exit): HTMLElement[] {
   if (!exit?.url) return [];
   const link = html("a", { id: "exit-link", class: "button primary", href: exit.url, lang: TEXTS_LANGUAGE }, say("exit_link"));

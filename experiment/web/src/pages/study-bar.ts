@@ -1,7 +1,7 @@
 /** The bar around the trials: progress, contact, the button to leave the study, and the state of saving. */
 import { isTemporary } from "../saving/server-api";
 import type { TrialPosition } from "../session-progress";
-import { embeddedHtml, html } from "./dom";
+import { embeddedHtml, html, svg } from "./dom";
 import type { SaveStatus } from "../saving/outbox";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
@@ -16,6 +16,7 @@ export class StudyBar {
   private announcer = html("p", { class: "visually-hidden", role: "status", lang: TEXTS_LANGUAGE });
   private saveStatus = html("p", { id: "save-status", role: "status", lang: TEXTS_LANGUAGE });
   private buttons: HTMLElement;
+  private menuButton: HTMLButtonElement;
   private leave: HTMLElement;
   private contact: HTMLElement | null = null;
   private header: HTMLElement;
@@ -28,12 +29,18 @@ export class StudyBar {
     leaveDialog: HTMLDialogElement,
   ) {
     this.leave = this.opener("leave-study", say("leave"), leaveDialog);
-    this.buttons = html("div", { class: "study-bar-buttons" });
+    this.buttons = html("div", { id: "study-menu", class: "study-bar-buttons" });
+    this.menuButton = this.createMenuButton();
     this.header = html(
       "header",
       { class: "study-bar", lang: TEXTS_LANGUAGE, hidden: true },
-      html("div", { class: "study-bar-progress" }, this.label, this.progress),
-      this.buttons,
+      html(
+        "div",
+        { class: "study-bar-line" },
+        html("div", { class: "study-bar-progress" }, this.label, this.progress),
+        this.menuButton,
+        this.buttons,
+      ),
     );
     main.before(this.header);
     main.after(html("footer", {}, this.saveStatus), this.announcer, leaveDialog);
@@ -96,6 +103,26 @@ export class StudyBar {
     clearTimeout(this.statusTimer);
     this.status = "saved";
     this.say("");
+  }
+
+  /** Makes the button that opens and closes the menu. Only a narrow window has a menu; otherwise its buttons are visible. */
+  private createMenuButton(): HTMLButtonElement {
+    const lines = svg("svg", { viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("path", { d: "M3,5h14M3,10h14M3,15h14" }));
+    const attributes = { "aria-label": say("menu"), "aria-expanded": "false", "aria-controls": this.buttons.id };
+    const button = html("button", { id: "open-menu", type: "button", class: "quiet menu-button", ...attributes }, lines);
+    button.addEventListener("click", () => this.openMenu(button.getAttribute("aria-expanded") === "false"));
+    this.buttons.addEventListener("click", () => this.openMenu(false));
+    document.addEventListener("pointerdown", ({ target }) => this.header.contains(target as Node) || this.openMenu(false));
+    document.addEventListener("keydown", ({ key }) => {
+      if (key !== "Escape" || button.getAttribute("aria-expanded") === "false") return;
+      this.openMenu(false);
+      button.focus();
+    });
+    return button;
+  }
+
+  private openMenu(open: boolean): void {
+    this.menuButton.setAttribute("aria-expanded", String(open));
   }
 
   /** Makes a button that opens a dialog. The contact is moved into the open dialog. */

@@ -72,7 +72,7 @@ export default class MultipleChoicePlugin implements JsPsychPlugin<Info> {
   }
 }
 
-class MultipleChoiceStimulus implements Stimulus<number> {
+export class MultipleChoiceStimulus implements Stimulus<number> {
   readonly element: HTMLElement;
   readonly controls: HTMLButtonElement[];
   private chosen: number | null = null;
@@ -129,6 +129,10 @@ class MultipleChoiceStimulus implements Stimulus<number> {
   close(): void {
     this.element.classList.add("closed");
     for (const button of this.controls) button.disabled = true;
+  }
+
+  showResponse(response: number): void {
+    this.chosen = response;
   }
 
   showSolution(solution: unknown): void {

@@ -4,6 +4,7 @@
 import { api, ApiError, type Feedback, isElsewhere, type StoredResponse } from "./server-api";
 import { forget, keep, type KeptResponse, keptResponses } from "./kept-responses";
 import { retrying } from "./retry";
+import { rememberFeedback } from "./trial-attempts";
 
 /** The largest number of responses that the server accepts in one request. */
 const MAX_RESPONSES = 100;
@@ -103,6 +104,7 @@ export class Outbox {
   }
 
   private settle(batch: KeptResponse[], stored: StoredResponse[]): void {
+    rememberFeedback(batch, stored);
     batch.forEach(forget);
     this.waiting = this.waiting.filter((response) => !batch.includes(response));
     for (const { response_id, feedback } of stored) {

@@ -22,6 +22,8 @@ export interface Study {
   fixation_ms: number;
   /** Sentence that says why no session can begin now. A participant with a session can still resume. */
   notice: string | null;
+  /** True if the participant has begun the study in another browser, and has proved it by a personal link or a panel. */
+  begun_before: boolean;
 }
 
 /** Completion code and redirect URL. */
@@ -327,6 +329,8 @@ export interface Start {
   consent_digest: string | null;
   kind: SessionKind;
   device: DeviceFound | null;
+  /** True if the participant saw no consent. The server then begins no new session. */
+  resume_only: boolean;
 }
 
 export const api = {

@@ -2,10 +2,21 @@
  * participant opens the page again. Without local storage, every attempt counts as the first attempt.
  */
 
+import type { Feedback, ResponseValue, StoredResponse } from "./server-api";
+import type { KeptResponse } from "./kept-responses";
+
 interface BegunTrial {
   trial_index: number;
   /** Number of attempts at this trial. */
   attempt: number;
+  /** The response and its feedback, if this is a practice trial and the next trial has not begun in this browser. */
+  answered?: AnsweredTrial;
+}
+
+/** A response with its feedback. */
+export interface AnsweredTrial {
+  response: ResponseValue;
+  feedback: Feedback;
 }
 
 const KEY_PREFIX = "equipoise-begun-";
@@ -23,6 +34,17 @@ export function rememberBegun(session: string, trial: BegunTrial): void {
   try {
     localStorage.setItem(KEY_PREFIX + session, JSON.stringify(trial));
   } catch {}
+}
+
+/** Remembers the feedback on stored responses, to show it again after a reload. The next trial removes the feedback. */
+export function rememberFeedback(sent: KeptResponse[], stored: StoredResponse[]): void {
+  for (const { response_id, feedback } of stored) {
+    const found = sent.find((response) => response.response_id === response_id);
+    if (!feedback || !found || found.response === null) continue;
+    const begun = begunTrial(found.session);
+    if (begun?.trial_index !== found.trial_index) continue;
+    rememberBegun(found.session, { ...begun, answered: { response: found.response, feedback } });
+  }
 }
 
 /** Deletes the attempts of all sessions, except of session `but`. */

@@ -1,6 +1,6 @@
 /** Record of a trial: counts the attempt, passes the response to the outbox, and moves to the next trial. */
 import type { JsPsych } from "jspsych";
-import type { Ended, Session, SessionTrial, TrialData } from "./server-api";
+import type { Ended, Feedback, Session, SessionTrial, TrialData } from "./server-api";
 import { begunTrial, rememberBegun } from "./trial-attempts";
 import { type SessionProgress, isPractice } from "../session-progress";
 import type { Outbox } from "./outbox";
@@ -14,6 +14,12 @@ interface Surroundings {
   bar: StudyBar;
   outbox: Outbox;
   onEnded: (ended: Ended) => void;
+}
+
+/** Returns the feedback, with a note if the practice is over. */
+export function withNote(feedback: Feedback, progress: SessionProgress): TrialFeedback {
+  const practiceIsOver = !progress.practice?.ended && !(progress.trial && isPractice(progress.trial));
+  return { ...feedback, note: practiceIsOver ? say("last_practice") : "" };
 }
 
 export class TrialRecord {
@@ -55,7 +61,6 @@ export class TrialRecord {
     const feedback = isPractice(trial) ? await stored : null;
     progress.advance(feedback?.practice);
     if (progress.practice?.ended) onEnded(progress.practice.ended);
-    const practiceIsOver = !progress.practice?.ended && !(progress.trial && isPractice(progress.trial));
-    return feedback && { ...feedback, note: practiceIsOver ? say("last_practice") : "" };
+    return feedback && withNote(feedback, progress);
   }
 }
