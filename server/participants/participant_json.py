@@ -76,13 +76,11 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def study_json(
-    study: Study, notice: str | None, kind: Kind = Kind.HUMAN, begun_before: bool = False
-) -> StudyReply:
+def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN, begun_before: bool = False) -> StudyReply:
     """Return the data that the page shows before a session.
 
-    `begun_before` is True if the participant may resume a session of another browser. `kind` is `human` or `simulated`, as in the session of the request. If the request has no session, `kind` is
-    `human`.
+    `begun_before` is True if the participant may resume a session of another browser. `kind` is `human` or `simulated`,
+    as in the session of the request. If the request has no session, `kind` is `human`.
     """
     definition, timeline = study.definition, study.definition.timeline
     exits = _exits(study, kind)

@@ -211,11 +211,11 @@ def _why_closed() -> str | None:
 
 
 def _has_begun_before() -> bool:
-    """Return True if this participant proves that a session of another browser is theirs. Withdrawn sessions do not count.
+    """Return True if this participant proves that a session of another browser is theirs.
 
-    Before the consent, a client without a proof must not learn whether the study knows an id. So the result is then
-    False, for known and for unknown ids. The number of unproven ids is limited, so that a client cannot try many
-    submission ids.
+    Withdrawn sessions do not count. Before the consent, a client without a proof must not learn whether the study
+    knows an id. So the result is then False, for known and for unknown ids. The number of unproven ids is limited, so
+    that a client cannot try many submission ids.
     """
     study, store = context().study, context().store
     who = None if study.definition.recruitment.entry == "open" else participant_auth.identity()
