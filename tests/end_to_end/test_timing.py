@@ -1,8 +1,11 @@
 """Recorded timing of trials, compared with the browser's own reports."""
 
+import json
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from equipoise.studies import copy_sample_study
 from tests.end_to_end.visitor import NOTHING_WAITS
@@ -62,6 +65,44 @@ def test_without_a_presentation_time_stamp_the_onset_is_just_after_painting(
         assert row["onset_source"] == "painted"
         # The browser reports the onset only to the test. The two times differ by some ms, or by a late frame.
         assert min(abs(onset_ms + row["rt_ms"] - at_ms) for at_ms in pressed) < 200
+
+
+COARSE_CLOCK = """
+const exact = window.requestAnimationFrame.bind(window);
+let n = 0;
+let first_ms = 0;
+let last_ms = 0;
+let told_ms = 0;
+window.requestAnimationFrame = (callback) => exact((stamp_ms) => {
+  if (stamp_ms !== last_ms) {
+    last_ms = stamp_ms;
+    first_ms ||= stamp_ms;
+    const loaded = ++n > 90;
+    const late_ms = n % 3 === 0 ? 9 + (n % 4) : 0;
+    told_ms = Math.floor(loaded ? stamp_ms : first_ms + (n - 1) * 1000 / 60 + late_ms);
+  }
+  callback(told_ms);
+});
+"""
+
+
+def test_late_frames_and_whole_milliseconds_do_not_change_the_number_of_frames(
+    visit: Any, server: str, study_folder: Path, rows: Any, query: Any
+) -> None:
+    """While the page is loaded, every third frame comes late, as in WebKit."""
+    visitor = visit("about:blank")
+    visitor.page.add_init_script(COARSE_CLOCK)
+    visitor.page.goto(server)
+    answer_some(visitor, 2)
+    (opened,) = query(study_folder, "SELECT device FROM visits")
+    device = json.loads(opened["device"])
+    answered = [row for row in rows(study_folder) if row["response"] is not None]
+    for row in answered:
+        assert row["frame_ms"] == device["frame_used_ms"]
+        assert row["fixation_frames_intended"] == 12
+    assert 1000 / device["frame_used_ms"] in (60, pytest.approx(60 / 1.001))
+    assert device["frame_ms"] == pytest.approx(1000 / 60, rel=0.01)
+    assert device["frame_ms"] != device["frame_used_ms"]
 
 
 PRESS_TOO_EARLY = """

@@ -1,7 +1,7 @@
 /** Our trial plugins for other people's jsPsych experiments. A page loads the build of this file after jsPsych. The build
  * defines the variable `equipoisePlugins`.
  */
-export { measureFrameInterval_ms } from "./timing/fixation";
+export { measureFrameInterval_ms } from "./timing/frame-meter";
 export { default as BlackboxPredictPlugin } from "./plugins/blackbox-predict";
 export { default as DemographicsPlugin } from "./plugins/demographics";
 export { default as MultipleChoicePlugin } from "./plugins/multiple-choice";

@@ -4,7 +4,8 @@
 import type { DeviceFound, DeviceNeeds, Exit } from "../saving/server-api";
 import { html } from "./dom";
 import { showIncompatible } from "./end-pages";
-import { measureFrameInterval_ms } from "../timing/fixation";
+import { canStore } from "../saving/kept-responses";
+import { FrameMeter } from "../timing/frame-meter";
 import { replaceAndFocus } from "./notices";
 import { say, TEXTS_LANGUAGE } from "./texts";
 import { isTranslated } from "../translation";
@@ -15,19 +16,22 @@ const SMALLEST_TABLET_PX = 600;
 /** Tolerance of the refresh rate. A display rarely has exactly its nominal rate: a display of 60 Hz can have 59.94 Hz. */
 const REFRESH_TOLERANCE = 0.02;
 
-/** The display's frame interval, from the last measurement. */
-export let frameInterval_ms = measureFrameInterval_ms();
+/** The measurement of the display's frame interval. */
+export const frames = new FrameMeter();
 
 let keyboard: true | null = null;
 
 export async function deviceFound(): Promise<DeviceFound> {
+  await frames.known();
+  const frame_used_ms = frames.used_ms;
   return {
     width_px: window.innerWidth,
     height_px: window.innerHeight,
     screen_width_px: screen.width,
     screen_height_px: screen.height,
     pixel_ratio: window.devicePixelRatio,
-    frame_ms: await frameInterval_ms,
+    frame_ms: frames.measured_ms,
+    frame_used_ms,
     touch: navigator.maxTouchPoints > 0,
     phone: isPhone(),
     keyboard,
@@ -36,6 +40,7 @@ export async function deviceFound(): Promise<DeviceFound> {
     text_px: parseFloat(getComputedStyle(document.documentElement).fontSize),
     clock_ms: clockStep_ms(),
     translated: isTranslated(),
+    storage: canStore(),
   };
 }
 
@@ -67,7 +72,7 @@ export function isPhone(): boolean {
 export async function untilDeviceFits(container: HTMLElement, needs: DeviceNeeds, exit: Exit): Promise<void> {
   for (let lacks; (lacks = await lacking(container, needs)).length > 0; ) {
     await untilTriedAgain(container, needs, lacks, exit);
-    frameInterval_ms = measureFrameInterval_ms(); // the participant may have moved the window to another screen
+    frames.restart(); // the participant may have moved the window to another screen
   }
 }
 
@@ -88,7 +93,8 @@ function lackingSize({ width_px, height_px }: DeviceNeeds): string[] {
 
 async function lackingRefresh({ refresh_hz }: DeviceNeeds): Promise<string[]> {
   if (refresh_hz === null) return [];
-  const here_hz = 1000 / (await frameInterval_ms);
+  await frames.known();
+  const here_hz = 1000 / frames.used_ms;
   const isFast = here_hz >= refresh_hz * (1 - REFRESH_TOLERANCE);
   return isFast ? [] : [say("device_refresh", { hz: refresh_hz, here_hz: Math.round(here_hz) })];
 }

@@ -50,29 +50,6 @@ export function painted(): Promise<number> {
   });
 }
 
-/** Assumed frame interval if the browser's clock is too coarse to distinguish frames. */
-const COMMON_FRAME_MS = 1000 / 60;
-
-/**
- * Measures the display's frame interval: the mean of 30 intervals, without the intervals of missed frames. The median
- * would be less exact: some browsers' time stamps are whole milliseconds, so the median can be wrong by half a
- * millisecond. At 120 Hz this is an error of about one frame in 200 ms.
- */
-export async function measureFrameInterval_ms(): Promise<number> {
-  const intervals_ms: number[] = [];
-  await nextFrame(); // the first frame after a pause has an old time stamp
-  let last = await nextFrame();
-  while (intervals_ms.length < 30) {
-    const stamp = await nextFrame();
-    intervals_ms.push(stamp - last);
-    last = stamp;
-  }
-  const median_ms = intervals_ms.sort((one, other) => one - other)[15]!;
-  if (median_ms < 1) return COMMON_FRAME_MS;
-  const single_ms = intervals_ms.filter((interval_ms) => interval_ms < 1.5 * median_ms);
-  return single_ms.reduce((sum, interval_ms) => sum + interval_ms, 0) / single_ms.length;
-}
-
 export interface Fixation {
   /** Time stamp of the frame with the stimulus, by the clock of `event.timeStamp`. */
   end_ms: number;
