@@ -67,6 +67,7 @@ RESERVED_FACTOR_NAMES = frozenset(
         "signal_copied",
         "signal_resized",
         "signal_too_early",
+        "signal_too_fast",
         "signal_untrusted",
         "signal_translated",
         "implausibly_fast",

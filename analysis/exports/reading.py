@@ -140,7 +140,7 @@ def _view_row(row: Row, items: dict[tuple[str, str], dict[str, Any]], runs: dict
             f"{path}: the item `{row['item_id']}` is not in the file of items. Fix: name the complete folder of the "
             "export."
         )
-    signals = {name.removeprefix("signal_"): row[name] for name in SIGNALS if row[name]}
+    signals = {name.removeprefix("signal_"): row[name] for name in SIGNALS if row.get(name)}
     jspsych = {to: row[name] for name, to in _OF_JSPSYCH.items() if row[name] is not None}
     computed = {
         "task": item["task"],

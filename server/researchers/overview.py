@@ -40,6 +40,7 @@ SIGNAL_WORDS = {
     "copied": "the participant copied",
     "resized": "the window was resized",
     "too_early": "a response came too early",
+    "too_fast": "a response came faster than a reaction",
     "untrusted": "an input came from a program",
     "translated": "the page was translated",
     "frames_dropped": "the screen dropped frames",

@@ -93,18 +93,19 @@ export async function runTrial<R extends ResponseValue>(
   if (!stimulus.element.isConnected) return new Promise(() => {}); // the experiment was aborted during the trial
   responseWindow.close();
   // Do not change the screen now: another painted frame would delay the frame with the next fixation cross.
-  const happened = counted.stop();
+  counted.stop();
   const { onset_ms, onset_source } = await onset();
+  const rt_ms = given && Math.max(0, given.event.timeStamp - onset_ms);
   const data: TrialData<R> = {
     response: given && given.response,
     missing: given ? null : "deadline",
     input: given && inputOf(given.event),
-    rt_ms: given && Math.max(0, given.event.timeStamp - onset_ms),
+    rt_ms,
     ...fixation,
     frame_ms: trial.frame_ms,
     shown_at: new Date(Date.now() - (performance.now() - onset_ms)).toISOString(),
     onset_source,
-    ...happened,
+    ...counted.record(rt_ms),
   };
   const panel = feedbackPanel();
   // Only a practice trial waits for the server, because only practice has feedback.
@@ -171,7 +172,7 @@ export function showFeedback<R extends ResponseValue>(
   panel.scrollIntoView({ block: "nearest" });
   button.focus({ preventScroll: true });
   return new Promise((resolve) => {
-    button.addEventListener("click", () => resolve(), { once: true });
+    button.addEventListener("click", ({ detail }) => detail > 1 || resolve());
     simulated?.continue(button);
   });
 }

@@ -7,6 +7,11 @@ import { isTranslated } from "./translation";
 /** Resize events that are closer together than this count as one change of the window's size. */
 const ONE_RESIZING_MS = 500;
 
+/** A response that comes sooner after the onset is not a reaction to the stimulus: perception and movement alone take
+ * about 100 ms (Luce, 1986; Whelan, 2008). Simple reactions of 150 ms are real. The signal changes nothing in the session.
+ */
+const TOO_FAST_MS = 100;
+
 export class TrialSignals {
   private counts: Signals = {};
   private losses = 0;
@@ -36,10 +41,16 @@ export class TrialSignals {
     this.counts[name] = (this.counts[name] ?? 0) + number;
   }
 
-  /** Stops counting and returns the counts. `focus_lost` is the number of times that the page lost the focus. */
-  stop(): { focus_lost: number; signals: Signals | null } {
+  /** Stops counting. */
+  stop(): void {
     this.listening.abort();
     this.endAway();
+  }
+
+  /** Stops counting and returns the counts. `focus_lost` is the number of times that the page lost the focus. */
+  record(rt_ms: number | null): { focus_lost: number; signals: Signals | null } {
+    this.stop();
+    if (rt_ms !== null && rt_ms < TOO_FAST_MS) this.count("too_fast");
     if (isTranslated()) this.count("translated");
     return { focus_lost: this.losses, signals: Object.keys(this.counts).length > 0 ? this.counts : null };
   }

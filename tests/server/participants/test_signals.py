@@ -34,7 +34,7 @@ from tests.server.stores import Person, execute_sql, problems, response, saying,
 NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, slots_per_address=1_000_000)
 ALL = {
     "hidden": 1, "away_ms": 2_345, "fullscreen_left": 2, "pasted": 3, "copied": 4, "resized": 5, "too_early": 6,
-    "untrusted": 7, "translated": 1,
+    "too_fast": 1, "untrusted": 7, "translated": 1,
 }  # fmt: skip
 JSPSYCH = {"trial_type": "html-button-response", "plugin_version": "2.1.0", "time_elapsed_ms": 12_345.678}
 SHOWN = {"attempt": 3, "visit": 2, "input": "touch", "signals": ALL, "jspsych": JSPSYCH}
@@ -237,6 +237,14 @@ def test_the_session_has_the_deadline_and_the_rule_for_interrupted_trials(study_
 def test_a_practice_response_is_never_missing(study_of: StudyOf, any_store: Store, why: str) -> None:
     participant = begun(study_of(3_000, "skip"), any_store)
     assert "`missing` must not be" in sentence(miss(participant, 0, why))
+
+
+@pytest.mark.parametrize("trial_index", [0, 1])
+def test_only_a_plugins_response_can_be_too_large(study_of: StudyOf, any_store: Store, trial_index: int) -> None:
+    participant = begun(study_of(), any_store)
+    if trial_index == 1:
+        participant.answer(0)
+    assert "`missing` must not be `too_large`" in sentence(miss(participant, trial_index, "too_large"))
 
 
 @pytest.mark.parametrize("why", ["deadline", "interrupted"])

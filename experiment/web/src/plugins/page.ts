@@ -86,7 +86,7 @@ export default class PagePlugin implements JsPsychPlugin<Info> {
 
       const button = (id: string, label: string, main: boolean) => {
         const element = html("button", { id, type: "button", class: main ? "primary" : "secondary" }, label);
-        element.addEventListener("click", () => press(id));
+        element.addEventListener("click", ({ detail }) => detail > 1 || press(id)); // a double click turns one page
         return element;
       };
 

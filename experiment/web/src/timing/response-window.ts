@@ -4,7 +4,7 @@
  * The time stamps of the input events decide, and not a timer, because a timer can be late. After the computer was
  * asleep, a timer can be hours late.
  */
-import { isMeant } from "./input-events";
+import { beganAt_ms, isMeant } from "./input-events";
 
 /** Longest delay with which the event of a response before the deadline can arrive. */
 const ON_ITS_WAY_MS = 30;
@@ -14,7 +14,7 @@ export class ResponseWindow {
   private closes_ms = Infinity;
   private closing = new AbortController();
 
-  /** `onTooEarly` is called for each event that would be a response but comes before the window opens. */
+  /** `onTooEarly` is called for each event that would be a response but began before the window opens. */
   constructor(private onTooEarly: () => void) {}
 
   /** Signal that removes the listeners for responses. */
@@ -25,7 +25,7 @@ export class ResponseWindow {
   /** Returns true if the window accepts an event that is a response or a part of a response. */
   takes(event: Event): boolean {
     if (this.closed.aborted || !isMeant(event)) return false;
-    if (event.timeStamp >= this.opens_ms) return event.timeStamp <= this.closes_ms;
+    if (beganAt_ms(event) >= this.opens_ms) return event.timeStamp <= this.closes_ms;
     this.onTooEarly();
     return false;
   }
