@@ -19,6 +19,13 @@ PROLIFIC_ID_PATTERN = "[0-9a-f]{24}"
 """A participant id of Prolific: 24 hexadecimal digits, in small letters."""
 PANEL_ID_PATTERN = r"[\x21-\x7e]{1,128}"
 """A participant id of any panel: at most 128 letters, digits and signs, without spaces."""
+PLACEHOLDER_PATTERN = r"\{.*\}|\$\{.*\}|\[.*\]|<.*>|%.+%|#.+#|ASSIGNMENT_ID_NOT_AVAILABLE|undefined|null"
+"""A placeholder that a panel did not replace with the participant's id.
+
+The forms are those of Prolific (`{{%PROLIFIC_PID%}}`), Qualtrics and Mechanical Turk (`${e://Field/PID}`,
+`${assignmentId}`, `ASSIGNMENT_ID_NOT_AVAILABLE` in a preview), Cint (`[%MID%]`), Sona (`%SURVEY_CODE%`), and of other
+panels: `[id]`, `<id>`, `#id#`. Scripts write `undefined` and `null`.
+"""
 PARAMETER_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 
 

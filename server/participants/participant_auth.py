@@ -17,7 +17,7 @@ from flask import Response, redirect, request, url_for
 from werkzeug.exceptions import HTTPException
 
 from experiment.study.definition import Study
-from experiment.study.recruitment import PANEL_ID_PATTERN, Recruitment
+from experiment.study.recruitment import PANEL_ID_PATTERN, PLACEHOLDER_PATTERN, Recruitment
 from server.context import context
 from server.cookies import SignedCookie, UnreadableCookies
 from server.participants.group_links import group_of
@@ -29,12 +29,15 @@ from server.store import PANEL, Identity
 
 COOKIE = SignedCookie("entry", samesite="Lax")
 SESSION_COOKIE = SignedCookie("session", samesite="Lax")
+CHECK_COOKIE = SignedCookie("check", samesite="Lax")
+"""Cookie without content. If a browser returns it, the browser also returns the cookies that a session needs."""
 MAX_AGE_S = 24 * 3600
 LINK_PARAMETER = "token"
 KEPT_PATTERN = re.compile(PANEL_ID_PATTERN)
 """Pattern for the values of parameters in the study's address. A value with a space or an unprintable character does
 not match and is ignored.
 """
+PLACEHOLDER = re.compile(PLACEHOLDER_PATTERN)
 
 
 class NoEntry(HTTPException):
@@ -54,6 +57,28 @@ class NotInvited(NoEntry):
     """Error for a start with a panel id that is not in the study's list of invited panel ids."""
 
     text = "not_invited"
+
+
+class PlaceholderAsId(NoEntry):
+    """Error for a start with a link in which the panel did not replace the placeholder of the participant's id."""
+
+    text = "id_placeholder"
+
+
+class InvalidId(NoEntry):
+    """Error for a start with a link whose panel id does not match the pattern of the study's panel ids."""
+
+    text = "id_invalid"
+
+
+class CookiesBlocked(NoEntry):
+    """Error for a start by a browser that blocks cookies. The session would take a slot, but could not continue."""
+
+    text = "cookies_blocked"
+
+
+LINK_ERRORS: dict[str, type[NoEntry]] = {error.text: error for error in (PlaceholderAsId, InvalidId)}
+"""Errors of links without a valid panel id, by their names in the cookie."""
 
 
 class NoSession(HTTPException):
@@ -83,16 +108,40 @@ def exchange() -> Response:
         if not _has_session_of(coming):
             # Perhaps another person uses the same machine, and must not get the earlier participant's session.
             SESSION_COOKIE.delete(response)
-        fields = asdict(coming) | {"group": _group_in_address()}
-        COOKIE.send(response, base64.urlsafe_b64encode(json.dumps(fields).encode()).decode(), MAX_AGE_S)
+        _send_fields(response, asdict(coming) | {"group": _group_in_address()})
+    elif is_visit() and (error := _error_in_address()) is not None:
+        _send_fields(response, {"error": error.text})
     return response
+
+
+def send_check_cookie(response: Response) -> None:
+    """Send the cookie that shows whether the browser returns cookies."""
+    CHECK_COOKIE.send(response, "", MAX_AGE_S)
+
+
+def returns_cookies() -> bool:
+    """Return True if the client has returned the cookie of the study's page."""
+    return CHECK_COOKIE.read(MAX_AGE_S) is not None
+
+
+def refuse_browser_without_cookies() -> None:
+    """Raise an error for a start by a browser that does not return cookies. Other clients may start without a page.
+
+    Raises
+    ------
+    CookiesBlocked
+        If the request comes from a browser, and the cookie of the study's page is missing.
+    """
+    is_browser = "Sec-Fetch-Site" in request.headers or "Origin" in request.headers
+    if is_browser and not returns_cookies():
+        raise CookiesBlocked()
 
 
 def identity() -> Identity | None:
     """Return the identity in the request's cookie, or None if there is none of the kind that the study requires."""
     entry = context().study.definition.recruitment.entry
     fields = _fields_of_cookie()
-    if fields is None:
+    if fields is None or "error" in fields:
         return None
     if "source" in fields:  # A cookie from before the update of the server.
         fields["id_kind"] = fields.pop("source")
@@ -106,6 +155,10 @@ def wanted_group() -> int | None:
     """Return the counterbalance group that the participant's link names; None if the server chooses the group."""
     group: int | None = (_fields_of_cookie() or {}).get("group")
     return group
+
+
+def _send_fields(response: Response, fields: dict[str, Any]) -> None:
+    COOKIE.send(response, base64.urlsafe_b64encode(json.dumps(fields).encode()).decode(), MAX_AGE_S)
 
 
 def _fields_of_cookie() -> dict[str, Any] | None:
@@ -136,6 +189,9 @@ def required_identity() -> Identity:
 
 def no_entry() -> NoEntry:
     """Return the error for a participant without an identity."""
+    error = (_fields_of_cookie() or {}).get("error")
+    if error in LINK_ERRORS:
+        return LINK_ERRORS[error]()
     return NoEntry() if context().prolific_tokens is None else OpenFromProlific()
 
 
@@ -199,6 +255,17 @@ def _identity_in_address() -> Identity | None:
     return None
 
 
+def _error_in_address() -> type[NoEntry] | None:
+    """Return the error of an address whose panel id is invalid; None if the address has no panel id."""
+    recruitment = context().study.definition.recruitment
+    value = request.args.get(recruitment.panel_parameter, "").strip()
+    if recruitment.entry != "panel" or not value:
+        return None
+    if PLACEHOLDER.fullmatch(value):
+        return PlaceholderAsId
+    return None if recruitment.id_pattern.fullmatch(value) else InvalidId
+
+
 def _group_in_address() -> int | None:
     study, token = context().study, request.args.get(GROUP_PARAMETER)
     return None if token is None else group_of(study, context().secrets.signing_key, token)
@@ -218,7 +285,11 @@ def _identity_from_panel(recruitment: Recruitment) -> Identity | None:
             return None
         values |= {name: visit.ids[name] for name in names if name in visit.ids}
         signed_at = visit.signed_at
-    kept = {name: value for name, value in values.items() if KEPT_PATTERN.fullmatch(value)}
+    kept = {
+        name: value
+        for name, value in values.items()
+        if KEPT_PATTERN.fullmatch(value) and not PLACEHOLDER.fullmatch(value)
+    }
     external_id = kept.pop(recruitment.panel_parameter, "")
     return Identity(PANEL, external_id, kept, signed_at) if recruitment.id_pattern.fullmatch(external_id) else None
 

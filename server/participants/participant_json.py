@@ -76,7 +76,13 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN, begun_before: bool = False) -> StudyReply:
+def study_json(
+    study: Study,
+    notice: str | None,
+    returns_cookies: bool,
+    kind: Kind = Kind.HUMAN,
+    begun_before: bool = False,
+) -> StudyReply:
     """Return the data that the page shows before a session.
 
     `begun_before` is True if the participant may resume a session of another browser. `kind` is `human` or `simulated`,
@@ -105,6 +111,7 @@ def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN, begun_
         "fixation_ms": definition.timing.fixation_ms,
         "notice": notice,
         "begun_before": begun_before,
+        "returns_cookies": returns_cookies,
     }
 
 

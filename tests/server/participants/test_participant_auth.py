@@ -1,5 +1,6 @@
 """Entry of participants: by an open address, from a panel, or by a personal link; each participant takes part once."""
 
+import base64
 import json
 import logging
 import uuid
@@ -164,7 +165,10 @@ def test_a_malformed_kept_parameter_is_not_stored(panel: Flask, store: SqliteSto
 def test_a_malformed_panel_id_begins_no_session(panel: Flask, store: SqliteStore, panel_id: str) -> None:
     visitor = Visitor(panel, from_panel(panel_id))
     assert visitor.came_in.status_code == 303
-    assert "Set-Cookie" not in visitor.came_in.headers
+    cookies = visitor.came_in.headers.getlist("Set-Cookie")
+    assert len(cookies) == bool(panel_id.strip())
+    for cookie in cookies:  # It has the reason for the notice, and not the id.
+        assert base64.urlsafe_b64encode(b'{"error": "id_invalid"}').decode() in cookie
     assert "link" in str(visitor.study()["notice"])
     assert "link" in refused(visitor.start(), 403)
     assert rows(store, "SELECT * FROM sessions") == []
@@ -394,7 +398,8 @@ def test_an_open_study_ignores_panel_ids_and_removes_them_from_the_address(app_o
 def test_an_address_without_parameters_is_not_redirected(panel: Flask) -> None:
     visitor = Visitor(panel)
     assert visitor.came_in.status_code == 200
-    assert "Set-Cookie" not in visitor.came_in.headers
+    (cookie,) = visitor.came_in.headers.getlist("Set-Cookie")
+    assert cookie.startswith("equipoise_check_")
     assert "link" in visitor.study()["notice"]
 
 

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from flask import Flask
@@ -262,6 +263,34 @@ def test_a_study_can_set_the_pattern_of_its_panel_ids(app_of: AppOf) -> None:
     for strange in ("1234", "123456", "1234a", "12345%0A6"):
         refused(Visitor(app, f"/?sona={strange}").start(), 403)
     assert Visitor(app, "/?sona=12345").start().status_code == 201
+
+
+@pytest.mark.parametrize(
+    "placeholder",
+    [
+        "{{%PROLIFIC_PID%}}", "${e://Field/PID}", "${workerId}", "ASSIGNMENT_ID_NOT_AVAILABLE", "[%MID%]", "[id]",
+        "%SURVEY_CODE%", "<id>", "#id#", "{id}", "undefined", "null",
+    ],
+)  # fmt: skip
+def test_a_placeholder_is_not_a_panel_id_in_any_study(app_of: AppOf, store: SqliteStore, placeholder: str) -> None:
+    """Every participant would have the same id, and the first one would take the only slot of this id."""
+    app = app_of(panel_parameter="worker", panel_id_pattern=".+")
+    visitor = Visitor(app, f"/?worker={quote(placeholder)}")
+    assert "has a placeholder instead of your ID" in visitor.study()["notice"]
+    assert visitor.start().status_code == 403
+    assert "placeholder" in visitor.start().get_json()["error"]
+    assert rows(store, "SELECT * FROM sessions") == []
+    assert Visitor(app, "/?worker=maria").start().status_code == 201
+
+
+def test_a_placeholder_of_the_submission_is_not_kept_because_everybody_would_have_it(
+    app_of: AppOf, store: SqliteStore
+) -> None:
+    app = app_of()
+    first = Visitor(app, from_panel(PANEL_ID, SESSION_ID="{{%SESSION_ID%}}"))
+    assert first.start().status_code == 201
+    other = Visitor(app, from_panel(PANEL_ID, SESSION_ID="{{%SESSION_ID%}}"))
+    assert other.start().status_code == 409
 
 
 # Personal links
