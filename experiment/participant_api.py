@@ -120,6 +120,8 @@ class StudyReply(TypedDict):
     """Reason why no session can begin now."""
     begun_before: bool
     """True if the participant has proved who they are, and has begun the study in another browser."""
+    returns_cookies: bool
+    """True if the client has returned the cookie of the study's page. Without cookies, no session can continue."""
 
 
 class TrialReply(TypedDict):

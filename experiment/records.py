@@ -93,6 +93,15 @@ class FoundDevice(BaseModel):
     screen_height_px: int = Field(ge=0, le=100_000, description="Height of the screen, in CSS pixels.")
     pixel_ratio: float = Field(gt=0, le=100, description="Screen pixels per CSS pixel. The browser's zoom is included.")
     frame_ms: float | None = Field(default=None, gt=0, le=10_000, description="Measured frame interval, in ms.")
+    frame_used_ms: float | None = Field(
+        default=None,
+        gt=0,
+        le=10_000,
+        description=(
+            "Frame interval with which durations are counted in frames, in ms: the measured interval, or the interval "
+            "of the usual refresh rate that is nearest to it."
+        ),
+    )
     touch: bool = Field(description="True if the device has a touch screen.")
     phone: bool = Field(description="True for a phone: a small touch screen.")
     keyboard: bool | None = Field(
@@ -107,6 +116,9 @@ class FoundDevice(BaseModel):
     )
     translated: bool | None = Field(
         default=None, description="True if the browser or an extension has translated the page."
+    )
+    storage: bool | None = Field(
+        default=None, description="True if the browser can store responses until the server has them."
     )
 
 
@@ -170,6 +182,12 @@ class Signals(BaseModel):
         le=1_000_000,
         description="Number of responses before the stimulus was visible, or within `reading_ms`.",
     )
+    too_fast: int = Field(
+        default=0,
+        ge=0,
+        le=1_000_000,
+        description="1 if the response came within 100 ms after stimulus onset, before a person can react.",
+    )
     untrusted: int = Field(
         default=0,
         ge=0,
@@ -203,11 +221,11 @@ class Response(BaseModel):
     )
     trial_index: int = Field(ge=0, le=1_000_000, description="Index of the trial, from 0.")
     response: JsonValue = Field(description="The response, in the form of the item's task; null if `missing` is set.")
-    missing: Literal["deadline", "interrupted"] | None = Field(
+    missing: Literal["deadline", "interrupted", "too_large"] | None = Field(
         default=None,
         description=(
-            "Reason for a missing response: the deadline passed, or the page was closed during the trial and the study "
-            "skips such trials."
+            "Reason for a missing response: the deadline passed, the page was closed during the trial and the study "
+            "skips such trials, or the response had more bytes than the server accepts."
         ),
     )
     attempt: int = Field(default=1, ge=1, le=1_000_000, description="Number of the attempt at the trial, from 1.")

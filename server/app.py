@@ -2,7 +2,7 @@
 
 from secrets import token_urlsafe
 
-from flask import Flask, Response, jsonify
+from flask import Flask, Response, jsonify, request
 from werkzeug.exceptions import HTTPException, TooManyRequests
 from werkzeug.middleware.proxy_fix import ProxyFix
 
@@ -20,7 +20,7 @@ from server.participants.participant_auth import NoEntry, NoSession
 from server.participants.study_page import web_client
 from server.participants.views import participants
 from server.participants.withdrawal_page import withdrawal
-from server.request_body import Json, refuse_unread_body
+from server.request_body import MAX_RESPONSES_LENGTH, Json, refuse_unread_body
 from server.researchers.dashboard import add_live_dashboard
 from server.researchers.pages import researchers
 from server.researchers.preview import add_previews
@@ -64,6 +64,7 @@ def _make_app(study: Study, store: Store, secrets: Secrets, settings: Settings, 
     app.json = Json(app)
     app.url_map.merge_slashes = False  # Otherwise Flask would redirect "//other.site/" to another site.
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_kb * 1024
+    app.config[MAX_RESPONSES_LENGTH] = settings.max_responses_kb * 1024
     app.extensions["equipoise"] = parts = Context(study, store, secrets, settings, preview)
     add_live_dashboard(app, parts)
     has_plugins = bool(study.definition.plugins)
@@ -111,7 +112,7 @@ def _http_error(error: HTTPException) -> Response:
     messages = {
         404: "This address does not exist. Fix: check the address.",
         405: "This address does not accept this method. Fix: use a method in the header `Allow`.",
-        413: f"The request is larger than {context().settings.max_body_kb} KB. Fix: send fewer responses per request.",
+        413: f"The request is larger than {(request.max_content_length or 0) // 1024} KB. Fix: send less data.",
     }
     status = error.code or 500
     if isinstance(error, NoSession | NoEntry | TooManyRequests):

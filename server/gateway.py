@@ -30,7 +30,7 @@ from server.cookies import UNREADABLE
 from server.event_stream import STREAM
 from server.file_reply import FILE, send_file_reply
 from server.logs import logger
-from server.request_body import BODY_TYPES, media_type
+from server.request_body import BODY_TYPES, largest_body, media_type
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
@@ -38,6 +38,14 @@ if TYPE_CHECKING:
 
 BODY_DEADLINE_S = 30.0
 """Time limit for the arrival of a request's body, in seconds. Sending 64 KB over a line of 20 kbit/s takes 26 s."""
+LARGE_BODY_BYTES = 64 * 1024
+LARGE_BODY_BYTES_PER_S = 32 * 1024
+"""Slowest arrival of a body over `LARGE_BODY_BYTES`. The page in the browser waits for the reply as long as this."""
+LARGE_BODIES_AT_ONCE = 32
+"""Largest number of bodies over `LARGE_BODY_BYTES` that arrive at the same time. Otherwise thousands of slow clients
+could occupy the memory of thousands of large bodies. Further large bodies wait, and after the deadline get the status
+408; the page in the browser then sends them again.
+"""
 DISCARDED_BYTES, DISCARDED_S = 1024 * 1024, 2.0
 """Limits for reading the body of a refused request: the largest number of bytes, and the longest time in seconds."""
 DROP_CONNECTIONS = getattr(signal, "SIGUSR1", signal.SIGTERM)
@@ -74,7 +82,7 @@ class Gateway:
         routes = app.url_map.bind("localhost")
         # Most requests use the same few addresses, which stay in the cache. Unknown addresses replace each other.
         self._is_route = lru_cache(256)(partial(_is_route, routes))
-        self._max_body_bytes: int = app.config["MAX_CONTENT_LENGTH"]
+        self._large_bodies = asyncio.Semaphore(LARGE_BODIES_AT_ONCE)
         self._on_stop = on_stop
         self._has_warned_of_cookies = False
         self._answered: deque[asyncio.Future[None]] = deque()
@@ -167,7 +175,7 @@ class Gateway:
         Raises
         ------
         TimeoutError
-            If the body does not arrive within `BODY_DEADLINE_S`.
+            If the body does not arrive in time.
         """
         is_chunked = "HTTP_TRANSFER_ENCODING" in environ  # Refused: no browser sends such a body.
         if not is_chunked and environ.get("CONTENT_LENGTH", "0") == "0":
@@ -176,13 +184,17 @@ class Gateway:
             with suppress(TimeoutError):
                 await _discard_body(protocol)
             return b""
-        async with asyncio.timeout(BODY_DEADLINE_S):
+        n_bytes = int(environ["CONTENT_LENGTH"])
+        if n_bytes <= LARGE_BODY_BYTES:
+            async with asyncio.timeout(BODY_DEADLINE_S):
+                return await protocol()
+        async with asyncio.timeout(BODY_DEADLINE_S + n_bytes / LARGE_BODY_BYTES_PER_S), self._large_bodies:
             return await protocol()
 
     def _is_wanted(self, environ: "WSGIEnvironment") -> bool:
         if media_type(environ.get("CONTENT_TYPE", "")) not in BODY_TYPES:
             return False
-        if int(environ.get("CONTENT_LENGTH", 0)) > self._max_body_bytes:
+        if int(environ.get("CONTENT_LENGTH", 0)) > largest_body(self._app.config, environ["PATH_INFO"]):
             return False
         return self._is_route(environ["PATH_INFO"], environ["REQUEST_METHOD"])
 

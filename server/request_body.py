@@ -1,10 +1,11 @@
 """Read the bodies of requests (forms, or JSON that pydantic models check), and write the JSON of replies."""
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from flask import request
+from flask import current_app, request
 from flask.json.provider import JSONProvider
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
@@ -15,6 +16,11 @@ from batteries.files.file_reading import describe
 
 BODY_TYPES = frozenset({"application/json", "application/x-www-form-urlencoded"})
 """Content types of the bodies that the server reads."""
+
+RESPONSES_ADDRESS = "/api/responses"
+"""Address of the requests with responses. Only these requests may be large."""
+MAX_RESPONSES_LENGTH = "MAX_RESPONSES_LENGTH"
+"""Name in an application's configuration: the largest size of a request with responses, in bytes."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -41,6 +47,12 @@ class Json(JSONProvider):
         return json.loads(s)
 
 
+def largest_body(config: Mapping[str, Any], path: str) -> int:
+    """Return the largest size of a body that an application with this configuration reads at an address, in bytes."""
+    largest: int = config[MAX_RESPONSES_LENGTH if path == RESPONSES_ADDRESS else "MAX_CONTENT_LENGTH"]
+    return largest
+
+
 def refuse_unread_body() -> None:
     """Raise an error if the request's body is too large, is sent in chunks, or has a type that is not in `BODY_TYPES`.
 
@@ -50,6 +62,7 @@ def refuse_unread_body() -> None:
         If the body is sent in chunks, is too large, or has another type.
     """
     environ = request.environ
+    request.max_content_length = largest_body(current_app.config, request.path)
     if "HTTP_TRANSFER_ENCODING" in environ:
         raise LengthRequired("The request has no Content-Length. Fix: send the body in one piece, not in chunks.")
     n_bytes = request.content_length or 0

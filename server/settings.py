@@ -60,7 +60,8 @@ class Settings(BaseSettings):
         le=1_000_000,
         description=(
             "Largest number of connections to a process at the same time. For each connection, the process may need "
-            "`EQUIPOISE_MAX_BODY_KB` of memory. Further connections wait until a connection ends."
+            "`EQUIPOISE_MAX_BODY_KB` of memory; in addition, up to 32 of them may need `EQUIPOISE_MAX_RESPONSES_KB`. "
+            "Further connections wait until a connection ends."
         ),
     )
     proxies: int = Field(
@@ -102,7 +103,16 @@ class Settings(BaseSettings):
         default=7, ge=1, le=365, description="Days for which a participant's browser remembers the session."
     )
     max_body_kb: int = Field(
-        default=64, ge=1, le=10_240, description="Largest size of a request, in KB; 100 responses need about 30 KB."
+        default=64, ge=1, le=10_240, description="Largest size of a request without responses, in KB."
+    )
+    max_responses_kb: int = Field(
+        default=4096,
+        ge=1,
+        le=10_240,
+        description=(
+            "Largest size of a request with responses, in KB. 100 responses to texts or boards need about 30 KB; a "
+            "drawing or a recording may need megabytes. The participant's page reads this limit from the server."
+        ),
     )
     starts_per_minute: int = Field(
         default=1200,

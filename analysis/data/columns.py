@@ -36,7 +36,8 @@ BEFORE_FACTORS = ("study", "study_version", "study_revision", "battery", "sessio
                   "status", "session_number", "group", "seed", "started_at", "completed_at", "excluded_at",
                   "excluded_reason", "trial_index", "phase", "item_id", "task")  # fmt: skip
 SIGNALS = ("signal_hidden", "signal_away_ms", "signal_fullscreen_left", "signal_pasted", "signal_copied",
-           "signal_resized", "signal_too_early", "signal_too_fast", "signal_untrusted", "signal_translated")  # fmt: skip
+           "signal_resized", "signal_too_early", "signal_too_fast", "signal_untrusted",
+           "signal_translated")  # fmt: skip
 """Events during a trial that a browser records, such as a hidden page, as whole numbers. Without a browser, the values
 are missing.
 """

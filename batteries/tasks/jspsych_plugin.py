@@ -10,9 +10,6 @@ from batteries.errors import InputError
 from batteries.tasks.replies.reading import Reading
 from batteries.tasks.task import Feedback, Score, Task
 
-MOST_BYTES = 20_000
-"""Maximum number of bytes of one response as JSON."""
-
 Answer = dict[str, JsonValue]
 
 
@@ -68,11 +65,6 @@ class JsPsychPlugin(Task):
             raise InputError(
                 f"the response must be a JSON object with the data of the plugin's trial (it is {response!r}). Fix: "
                 "send the data as a JSON object."
-            )
-        if len(canonical_json(response)) > MOST_BYTES:
-            raise InputError(
-                f"the data of the plugin's trial have more than {MOST_BYTES:,} bytes. Fix: let "
-                "the plugin store less data."
             )
 
     def score(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Score:

@@ -1,6 +1,6 @@
 """Feedback after the response to a practice trial."""
 
-from batteries.tasks import task_named
+from batteries.tasks import Feedback, task_named
 from experiment.participant_api import FeedbackReply
 from experiment.plan import Phase
 from experiment.records import Response
@@ -17,7 +17,10 @@ def feedback(plan: SessionPlan, response: Response) -> FeedbackReply | None:
     trial = plan.trials[response.trial_index]
     if trial.phase is not Phase.PRACTICE or not trial.item.is_graded:
         return None
-    found = task_named(trial.item.task).feedback(trial.item.content, trial.item.key, response.response)
+    if response.missing is None:
+        found = task_named(trial.item.task).feedback(trial.item.content, trial.item.key, response.response)
+    else:
+        found = Feedback(False, "answer_too_large", {}, None)
     reply: FeedbackReply = {
         "correct": found.correct,
         "message": context().study.words.say(found.text, **found.values),

@@ -4,23 +4,29 @@ import gzip
 from functools import lru_cache
 from importlib.resources import files
 
-from flask import Blueprint, Response, render_template, request, send_from_directory
+from flask import Blueprint, Response, current_app, make_response, render_template, request, send_from_directory
 from werkzeug.exceptions import NotFound
 
 from server.context import context
 from server.participants import participant_auth, participant_json
+from server.request_body import RESPONSES_ADDRESS, largest_body
 
 web_client = Blueprint("web_client", __name__)
 
 
 @web_client.get("/")
-def page() -> str | Response:
+def page() -> Response:
     """Return the page that runs the study. If the address has parameters, first redirect, to move them to a cookie."""
     return participant_auth.exchange() if request.args else _study_page()
 
 
-def _study_page() -> str:
-    return render_template("study.html", study=context().study, preview=context().preview)
+def _study_page() -> Response:
+    limit = largest_body(current_app.config, RESPONSES_ADDRESS)
+    response = make_response(
+        render_template("study.html", study=context().study, preview=context().preview, largest_responses_bytes=limit)
+    )
+    participant_auth.send_check_cookie(response)
+    return response
 
 
 @web_client.get("/static/<path:name>")

@@ -43,6 +43,7 @@ from server.store import (
     SessionPlan,
     SessionStart,
     StoredSession,
+    StoredTrial,
     StudyFull,
     Visit,
 )
@@ -56,12 +57,16 @@ def study_texts() -> Response:
     digest = participant_auth.find_token_digest()
     plan = context().store.find_plan(digest) if digest else None
     kind = plan.kind if plan else Kind.HUMAN
-    return jsonify(participant_json.study_json(context().study, _why_closed(), kind, _has_begun_before()))
+    returns_cookies = participant_auth.returns_cookies()
+    return jsonify(
+        participant_json.study_json(context().study, _why_closed(), returns_cookies, kind, _has_begun_before())
+    )
 
 
 @participants.post("/api/session")
 def start() -> tuple[Response, int]:
     """Begin a session after consent. If the participant has a session already, return this session."""
+    participant_auth.refuse_browser_without_cookies()
     body = read_body(StartRequest)
     study, store = context().study, context().store
     if body.kind is Kind.SIMULATED:
@@ -326,17 +331,22 @@ def _check_response(plan: SessionPlan, response: TrialResponse) -> None:
     trial = plan.trials[response.trial_index]
     try:
         if response.missing is not None:
-            _check_missing(plan, trial.phase, response)
+            _check_missing(plan, trial, response)
         else:
             task_named(trial.item.task).check_response(trial.item.content, response.response)
     except InputError as error:
         raise BadRequest(f"Trial {response.trial_index}: {error}") from None
 
 
-def _check_missing(plan: SessionPlan, phase: Phase, response: TrialResponse) -> None:
+def _check_missing(plan: SessionPlan, trial: StoredTrial, response: TrialResponse) -> None:
     timing, resume = plan.definition.timing, plan.definition.resume
-    may_be = {"deadline": timing.deadline_ms is not None, "interrupted": resume.interrupted_trial == "skip"}
-    if response.response is not None or phase is Phase.PRACTICE or not may_be[response.missing or ""]:
+    is_question = trial.phase is not Phase.PRACTICE
+    may_be = {
+        "deadline": is_question and timing.deadline_ms is not None,
+        "interrupted": is_question and resume.interrupted_trial == "skip",
+        "too_large": trial.item.task == "jspsych",  # The responses of the other tasks are short.
+    }
+    if response.response is not None or not may_be[response.missing or ""]:
         raise InputError(f"`missing` must not be `{response.missing}` in this trial. Fix: send a response.")
 
 

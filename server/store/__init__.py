@@ -33,6 +33,7 @@ from server.store.models import (
     SessionStart,
     SlotState,
     StoredSession,
+    StoredTrial,
     Visit,
 )
 from server.store.sqlite.store import SqliteStore
@@ -61,6 +62,7 @@ __all__ = [
     "StoreAway",
     "StoreUnavailable",
     "StoredSession",
+    "StoredTrial",
     "StudyFull",
     "Visit",
 ]

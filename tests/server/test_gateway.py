@@ -79,6 +79,13 @@ def take_whole_study(server: Server) -> None:
     assert participant.http.post("/api/complete", json={}).json()["completion_code"]
 
 
+def test_large_bodies_that_arrive_slowly_need_little_memory_and_change_nothing_for_the_others(server: Server) -> None:
+    """Only some of these bodies are read at the same time. Small bodies never wait for large ones."""
+    head = "Content-Type: application/json\r\nContent-Length: 4000000"
+    with connections(server, 200, raw_request("/api/responses", head, b" " * 65_536)):
+        take_whole_study(server)
+
+
 JSON_HEAD = "Content-Type: application/json\r\nContent-Length: 60000"
 
 
@@ -140,7 +147,7 @@ def test_unfinished_requests_of_http_2_neither_reach_the_application_nor_keep_a_
         ("/nowhere", JSON_HEAD, 404),
         ("/api/study", JSON_HEAD, 405),
         ("/api/session", "Content-Type: text/plain\r\nContent-Length: 60000", 415),
-        ("/api/responses", "Content-Type: application/json\r\nContent-Length: 600000", 413),
+        ("/api/responses", "Content-Type: application/json\r\nContent-Length: 6000000", 413),
         ("/api/session", "Content-Length: 60000", 415),
         ("/withdraw", "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 60000", 415),
         ("/researcher/sign-in", "Content-Type: text/plain\r\nContent-Length: 60000", 415),
@@ -174,7 +181,7 @@ def test_a_page_that_sends_a_large_body_gets_the_reply_before_the_connection_clo
     """A client that is still sending when its connection closes gets no reply."""
     for size in (70_000, 500_000):
         body = b"[" * size
-        for address in ("/api/responses", "/nowhere"):
+        for address in ("/api/session", "/nowhere"):
             reply = httpx.post(f"{server.url}{address}", content=body, headers={"Content-Type": "application/json"})
             assert reply.status_code == 413
             assert reply.json()["error"]
@@ -287,11 +294,15 @@ class StalledBody:
         self.status = status
 
 
-def test_a_body_that_does_not_arrive_in_time_gets_status_408(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("n_bytes", [500, 4_000_000])
+def test_a_body_that_does_not_arrive_in_time_gets_status_408(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, n_bytes: int
+) -> None:
     monkeypatch.setattr(gateway, "BODY_DEADLINE_S", 0.05)
+    monkeypatch.setattr(gateway, "LARGE_BODY_BYTES_PER_S", 100_000_000)
     gate = Gateway(app, 1, on_stop=lambda: None)
     stalled = StalledBody()
-    headers = [("content-type", "application/json"), ("content-length", "500")]
+    headers = [("content-type", "application/json"), ("content-length", str(n_bytes))]
     request = gate.__rsgi__(made_scope("POST", "/api/responses", headers), stalled)  # type: ignore[arg-type]
     # In a new thread, because a browser test in the same process may have an event loop in the present thread.
     with ThreadPoolExecutor(1) as thread:

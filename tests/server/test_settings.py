@@ -36,6 +36,7 @@ FIELDS: list[tuple[str, str, Any, list[str]]] = [
     ("assets", "/srv/assets", Path("/srv/assets"), []),
     ("session_days", "30", 30, ["0", "366", "a week"]),
     ("max_body_kb", "128", 128, ["0", "10241", "1 MB"]),
+    ("max_responses_kb", "1024", 1024, ["0", "10241", "1 MB"]),
     ("starts_per_minute", "60", 60, ["0", "-5", "often", "inf"]),
     ("slots_per_address", "5", 5, ["0", "-1", "few"]),
     ("prolific_keys", "/srv/prolific-keys.json", "/srv/prolific-keys.json", []),

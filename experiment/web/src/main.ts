@@ -16,7 +16,7 @@ import { initJsPsych, type JsPsych } from "jspsych";
 import { api, ApiError, type Ended, isElsewhere, NoEntry, type Session, type Study } from "./saving/server-api";
 import { entrance } from "./entrance";
 import { forgetBegun } from "./saving/trial-attempts";
-import { deviceFound, frameInterval_ms, isPhone, untilDeviceFits } from "./pages/device-check";
+import { deviceFound, frames, isPhone, untilDeviceFits } from "./pages/device-check";
 import { showCompletion, showDeclined, showEnded, showWithdrawn, showWrongDevice } from "./pages/end-pages";
 import { loadPlugins } from "./plugins/published-plugins";
 import { showElsewhere, showError, showNotice, showNotSaved, showWaiting } from "./pages/notices";
@@ -47,6 +47,7 @@ const bar = new StudyBar(main, createLeaveDialog(withdraw));
 const outbox = new Outbox(
   (status) => bar.showSaveStatus(status),
   () => timelineRuns && jsPsych.abortExperiment(), // the server would refuse all later responses too
+  () => bar.showTooLarge(),
 );
 
 /** The contact page; null before the server has sent it. */
@@ -70,11 +71,13 @@ ignoreHeldKeysOnButtons();
 start().catch(showFailure);
 
 async function start(): Promise<void> {
+  await outbox.restore();
   // Until the server replies, the page shows the words that the server has written into it.
   const [study, found] = await Promise.all([reach(api.study), savedSession()]);
   document.title = study.title;
-  if (found && found.status !== "active") return showEndOf(found);
   contact_html = study.contact_html;
+  if (!study.returns_cookies) return showNotice(main, study.title, say("cookies_blocked"), contact_html);
+  if (found && found.status !== "active") return showEndOf(found);
   if (contact_html !== null) bar.offerContact(contact_html);
   // These checks are for people only: a simulation uses no participant's slot, and has no screen.
   if (!askedSimulation) {
@@ -116,7 +119,7 @@ async function start(): Promise<void> {
   await outbox.drain();
   const completion = await reach(api.complete);
   forgetBegun();
-  showCompletion(main, completion);
+  showCompletion(main, completion, outbox.tooLarge);
 }
 
 function leaveStage(): void {
@@ -167,7 +170,7 @@ async function comeBack(): Promise<Session> {
 }
 
 async function timelineOf(study: Study, session: Session): Promise<Timeline> {
-  const frame_ms = await frameInterval_ms;
+  await frames.known();
   const plugins = await reach(() => loadPlugins(study.plugins));
   bar.show();
   if (history.state !== IN_STUDY) history.pushState(IN_STUDY, "");
@@ -177,7 +180,7 @@ async function timelineOf(study: Study, session: Session): Promise<Timeline> {
       showEnded(main, ended);
     };
   };
-  return sessionTimeline(study, session, { jsPsych, bar, outbox, frame_ms, plugins, reach, onEnded });
+  return sessionTimeline(study, session, { jsPsych, bar, outbox, frames, plugins, reach, onEnded });
 }
 
 async function withdraw(): Promise<void> {

@@ -17,6 +17,7 @@ import type { Outbox } from "./saving/outbox";
 import type { StudyBar } from "./pages/study-bar";
 import { say, TEXTS_LANGUAGE, type TextName } from "./pages/texts";
 import { usesTouch } from "./timing/input-hints";
+import type { FrameMeter } from "./timing/frame-meter";
 import { timeLimit } from "./timing/time-hints";
 import { TrialRecord, withNote } from "./saving/trial-record";
 import { uuid4 } from "./saving/uuid";
@@ -35,7 +36,7 @@ export interface Surroundings {
   jsPsych: JsPsych;
   bar: StudyBar;
   outbox: Outbox;
-  frame_ms: number;
+  frames: FrameMeter;
   /** The study's published plugins, by name. */
   plugins: Map<string, ForeignPlugin>;
   /** Sends a request to the server, and repeats the request until the server replies. */
@@ -166,13 +167,13 @@ function trialDescription(trial: SessionTrial, session: Session, progress: Sessi
 type OwnTrial = Exclude<SessionTrial, { task: "jspsych" }>;
 type ForeignSessionTrial = Extract<SessionTrial, { task: "jspsych" }>;
 
-function ownTrial(trial: OwnTrial, session: Session, { frame_ms }: Surroundings, record: TrialRecord): TimelinePart {
+function ownTrial(trial: OwnTrial, session: Session, { frames }: Surroundings, record: TrialRecord): TimelinePart {
   const plugin = trial.task === "multiple_choice" ? MultipleChoicePlugin : BlackboxPredictPlugin;
   return {
     type: plugin,
     ...trial.content,
     fixation_ms: session.fixation_ms,
-    frame_ms,
+    frame_ms: () => frames.used_ms, // at the beginning of the trial
     reading_ms: session.reading_ms,
     deadline_ms: isPractice(trial) ? null : session.deadline_ms,
     on_load: () => record.begin(),
@@ -185,7 +186,7 @@ function ownTrial(trial: OwnTrial, session: Session, { frame_ms }: Surroundings,
 function foreignTrial(
   { content, phase }: ForeignSessionTrial,
   { fixation_ms }: Session,
-  { plugins, frame_ms }: Surroundings,
+  { plugins, frames }: Surroundings,
   record: TrialRecord,
 ): TimelinePart {
   const plugin = plugins.get(content.plugin)!;
@@ -196,7 +197,7 @@ function foreignTrial(
     ...content.parameters,
     begin: (display: HTMLElement, show: () => unknown) => foreign.begin(display, show),
     on_start: () => {
-      foreign = new ForeignTrial({ fixation_ms, frame_ms }, () => record.remember());
+      foreign = new ForeignTrial({ fixation_ms, frame_ms: frames.used_ms, parameters: content.parameters }, () => record.remember());
       record.begin();
     },
     on_finish: async (data: Record<string, unknown>) => {

@@ -177,10 +177,10 @@ def test_no_value_of_any_field_makes_the_server_fail(participant: Any, data: Any
     assert reply.status_code < 500, reply.text
 
 
-def test_a_body_over_64_kb_is_refused(participant: Any, store: SqliteStore) -> None:
-    refused = participant.answer(0, response="x" * 65_536)
+def test_responses_over_4_mb_are_refused(participant: Any, store: SqliteStore) -> None:
+    refused = participant.answer(0, response="x" * 4096 * 1024)
     assert refused.status_code == 413
-    assert "64 KB" in refused.get_json()["error"]
+    assert "4096 KB" in refused.get_json()["error"]
     assert stored_responses(store) == []
 
 

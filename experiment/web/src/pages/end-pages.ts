@@ -28,13 +28,14 @@ export function showEnded(container: HTMLElement, { message, exit, withdrawal_co
   showEnd(container, "ended", [title("ended_title"), html("p", {}, message)], exit, ...below);
 }
 
-export function showCompletion(container: HTMLElement, completion: Completion): void {
+/** Shows the end page of a completed session. `tooLarge` is the number of responses that were too large to be saved. */
+export function showCompletion(container: HTMLElement, completion: Completion, tooLarge = 0): void {
   const { completion_code, withdrawal_code, exit, debrief_html, contact_html } = completion;
   const code = codeToTake("completion-code", "completion_code", completion_code);
   const page = html(
     "article",
     { id: "completed", class: "page", tabindex: -1 },
-    html("div", { lang: TEXTS_LANGUAGE }, title("completed_title"), paragraph("completed"), ...code.elements),
+    html("div", { lang: TEXTS_LANGUAGE }, title("completed_title"), paragraph(tooLarge > 0 ? "completed_except_large" : "completed"), ...code.elements),
     ...wayOut(exit),
     ...(debrief_html ? [embeddedHtml(debrief_html)] : []),
     ...contact(contact_html),

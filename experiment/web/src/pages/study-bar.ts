@@ -15,6 +15,7 @@ export class StudyBar {
   private progress = html("progress", { id: "progress" });
   private announcer = html("p", { class: "visually-hidden", role: "status", lang: TEXTS_LANGUAGE });
   private saveStatus = html("p", { id: "save-status", role: "status", lang: TEXTS_LANGUAGE });
+  private tooLarge = html("p", { id: "too-large", class: "problem", role: "alert", lang: TEXTS_LANGUAGE });
   private buttons: HTMLElement;
   private menuButton: HTMLButtonElement;
   private leave: HTMLElement;
@@ -43,7 +44,7 @@ export class StudyBar {
       ),
     );
     main.before(this.header);
-    main.after(html("footer", {}, this.saveStatus), this.announcer, leaveDialog);
+    main.after(html("footer", {}, this.saveStatus, this.tooLarge), this.announcer, leaveDialog);
   }
 
   show(words = ""): void {
@@ -96,6 +97,11 @@ export class StudyBar {
       this.statusTimer = window.setTimeout(() => this.say(""), SAVED_SHOWN_MS);
     } else if (worried || status === "offline") this.say(say(status));
     else this.statusTimer = window.setTimeout(() => this.say(say(status)), QUIET_SAVE_MS);
+  }
+
+  /** Shows that a response was too large to be saved, until the page is left. */
+  showTooLarge(): void {
+    this.tooLarge.textContent = say("answer_too_large");
   }
 
   /** Stops showing the state of saving, because the page itself shows the state. */

@@ -3,11 +3,12 @@
  */
 import * as jsPsychModule from "jspsych";
 import { type JsPsychPlugin, ParameterType } from "jspsych";
+import { withReferences } from "../saving/parameter-references";
 import { ApiError, type Study, type TrialData } from "../saving/server-api";
 import { html } from "../pages/dom";
 import { type Fixation, showAfterFixation } from "../timing/fixation";
 import { firstText, type Onset, watchOnset } from "../timing/onset";
-import { inputOf } from "../timing/input-events";
+import { beganAt_ms, inputOf } from "../timing/input-events";
 import { TrialSignals } from "../signals";
 
 type PluginClass = new (jsPsych: jsPsychModule.JsPsych) => JsPsychPlugin<jsPsychModule.PluginInfo>;
@@ -52,19 +53,34 @@ export class ForeignTrial {
   private display: HTMLElement | null = null;
   private onset: (() => Promise<Onset>) | null = null;
   private called_ms = 0;
+  /** Time at which the stimulus is visible. */
+  private visible_ms = 0;
 
   constructor(
-    private trial: { fixation_ms: number; frame_ms: number },
+    private trial: { fixation_ms: number; frame_ms: number; parameters: Record<string, unknown> },
     private onShown: () => void,
   ) {
-    const noted = { signal: this.listening.signal, capture: true };
-    for (const type of ["keydown", "click"]) document.addEventListener(type, (event) => (this.lastInput = event), noted);
+    const onDocument = { signal: this.listening.signal, capture: true };
+    for (const type of ["keydown", "mousedown", "click"]) document.addEventListener(type, (event) => this.note(event), onDocument);
+  }
+
+  /** Notes the input. Keeps an event from the plugin if its action began before the stimulus was visible, such as the
+   * second click of a double click on the trial before.
+   */
+  private note(event: Event): void {
+    if (beganAt_ms(event) >= this.visible_ms) {
+      if (event.type !== "mousedown") this.lastInput = event;
+      return;
+    }
+    event.stopImmediatePropagation();
+    if (event.type === "click") this.signals.count("too_early");
   }
 
   /** Shows the fixation, and then calls `show`, which shows the stimulus. */
   async begin<T>(display: HTMLElement, show: () => T): Promise<T> {
     const { fixation_ms, frame_ms } = this.trial;
     this.fixation = await showAfterFixation(display, () => html("div"), fixation_ms, frame_ms);
+    this.visible_ms = this.fixation.end_ms + frame_ms;
     // This is still the frame in which the cross disappears.
     this.called_ms = performance.now();
     this.display = display;
@@ -85,16 +101,18 @@ export class ForeignTrial {
     const { end_ms: _, ...fixation } = this.fixation ?? simulatedFixation(this.trial);
     const { onset_ms, onset_source } = (await this.onset?.()) ?? { onset_ms: performance.now(), onset_source: "painted" };
     const rt_ms = typeof data["rt"] === "number" ? Math.max(0, data["rt"] - (onset_ms - this.called_ms)) : null;
+    const recorded = Object.fromEntries(Object.entries(data).filter(([name]) => !ADDED_BY_JSPSYCH.includes(name)));
+    const rt_from_onset_ms = this.onset ? rt_ms : (data["rt"] as number | null);
     return {
-      response: Object.fromEntries(Object.entries(data).filter(([name]) => !ADDED_BY_JSPSYCH.includes(name))),
+      response: withReferences(recorded, this.trial.parameters),
       missing: null,
       input: this.lastInput && inputOf(this.lastInput),
-      rt_ms: this.onset ? rt_ms : (data["rt"] as number | null),
+      rt_ms: rt_from_onset_ms,
       ...fixation,
       frame_ms: this.trial.frame_ms,
       shown_at: new Date(Date.now() - (performance.now() - onset_ms)).toISOString(),
       onset_source,
-      ...this.signals.stop(),
+      ...this.signals.record(rt_from_onset_ms),
     };
   }
 }

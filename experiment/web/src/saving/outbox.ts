@@ -1,7 +1,7 @@
 /** The outbox. It stores every response in the browser's local storage first. It then sends all waiting responses to the
  * server in order, and keeps each response until the server has acknowledged it.
  */
-import { api, ApiError, type Feedback, isElsewhere, type StoredResponse } from "./server-api";
+import { api, ApiError, type Feedback, isElsewhere, isTooLarge, sizeOf_bytes, type StoredResponse } from "./server-api";
 import { forget, keep, type KeptResponse, keptResponses } from "./kept-responses";
 import { retrying } from "./retry";
 import { rememberFeedback } from "./trial-attempts";
@@ -9,8 +9,8 @@ import { rememberFeedback } from "./trial-attempts";
 /** The largest number of responses that the server accepts in one request. */
 const MAX_RESPONSES = 100;
 
-/** Largest size of a batch. After a page is closed, browsers send at most 64 KB of its `keepalive` requests in total, and
- * a larger request always fails. A hundred responses of our tasks are about 30 KB.
+/** Largest size of a batch of several responses. After a page is closed, browsers send at most 64 KB of its requests. A
+ * hundred responses of our tasks are about 30 KB. A larger response is sent alone.
  */
 const MAX_BYTES = 48 * 1024;
 
@@ -18,7 +18,7 @@ const MAX_BYTES = 48 * 1024;
 export type SaveStatus = "saved" | "saving" | "delayed" | "offline";
 
 export class Outbox {
-  private waiting = keptResponses();
+  private waiting: KeptResponse[] = [];
   private sending = false;
   private closed = false;
   private atOnce = MAX_RESPONSES;
@@ -28,10 +28,19 @@ export class Outbox {
   /** The server's final refusal of a response, or null. After a refusal nothing is sent. */
   rejection: unknown = null;
 
+  /** Number of responses that were too large for the server. The server has a record of each, without the response. */
+  tooLarge = 0;
+
   constructor(
     private onStatus: (status: SaveStatus) => void,
     private onRejected: () => void,
+    private onTooLarge: () => void,
   ) {}
+
+  /** Loads the responses that an earlier visit kept in this browser. Call this once, before all other methods. */
+  async restore(): Promise<void> {
+    this.waiting = await keptResponses();
+  }
 
   get unsent(): number {
     return this.waiting.length;
@@ -98,9 +107,23 @@ export class Outbox {
       const { responses } = await retrying(attempt, onFailure);
       this.settle(batch, responses);
     } catch (error) {
-      if (batch.length === 1 || isElsewhere(error)) throw error;
+      if (isElsewhere(error)) throw error;
+      if (batch.length === 1) return this.giveUp(batch[0]!, error);
       this.atOnce = 1; // the server refuses a whole batch; sent one by one, the responses before the invalid response are stored
     }
+  }
+
+  /** Replaces a response that is too large for the server with a record that says so, and continues with the later
+   * responses. After any other refusal, throws.
+   */
+  private giveUp(response: KeptResponse, error: unknown): void {
+    if (!isTooLarge(error) || response.missing === "interrupted" || response.missing === "too_large") throw error;
+    const record: KeptResponse = { ...response, response: null, missing: "too_large" };
+    forget(response);
+    keep(record);
+    this.waiting = this.waiting.map((one) => (one === response ? record : one));
+    this.tooLarge++;
+    this.onTooLarge();
   }
 
   private settle(batch: KeptResponse[], stored: StoredResponse[]): void {
@@ -131,7 +154,7 @@ function nextBatch(waiting: KeptResponse[], most: number): KeptResponse[] {
   const batch: KeptResponse[] = [];
   let bytes = 0;
   for (const response of waiting.filter(({ session }) => session === waiting[0]!.session)) {
-    bytes += new Blob([JSON.stringify(response)]).size;
+    bytes += sizeOf_bytes(response);
     if (batch.length > 0 && (bytes > MAX_BYTES || batch.length === most)) break;
     batch.push(response);
   }

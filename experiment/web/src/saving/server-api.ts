@@ -24,6 +24,8 @@ export interface Study {
   notice: string | null;
   /** True if the participant has begun the study in another browser, and has proved it by a personal link or a panel. */
   begun_before: boolean;
+  /** False if the browser did not return the cookie of the page. Then no session can continue. */
+  returns_cookies: boolean;
 }
 
 /** Completion code and redirect URL. */
@@ -50,8 +52,10 @@ export interface DeviceFound {
   screen_height_px: number;
   /** Screen pixels per CSS pixel, with the browser's zoom. */
   pixel_ratio: number;
-  /** The display's frame interval; null if unknown. */
+  /** The display's frame interval, as measured; null if unknown. */
   frame_ms: number | null;
+  /** The frame interval with which durations are counted in frames. */
+  frame_used_ms: number | null;
   touch: boolean;
   phone: boolean;
   /** True if the participant pressed the requested key; null if the study requires no keyboard. */
@@ -65,6 +69,8 @@ export interface DeviceFound {
   clock_ms: number;
   /** True if the page is translated. */
   translated: boolean;
+  /** True if the browser can store responses until the server has them. */
+  storage: boolean;
 }
 
 export interface MultipleChoiceContent {
@@ -197,6 +203,7 @@ export type SignalName =
   | "copied"
   | "resized"
   | "too_early"
+  | "too_fast"
   | "untrusted"
   | "translated";
 
@@ -204,8 +211,10 @@ export type SignalName =
 export interface TrialData<R extends ResponseValue = ResponseValue> extends TrialTiming {
   /** Null if there is no response. */
   response: R | null;
-  /** `deadline` if the deadline passed without a response. */
-  missing: "deadline" | null;
+  /** `deadline` if the deadline passed without a response. `too_large` if the server does not accept a response of this
+   * size.
+   */
+  missing: "deadline" | "too_large" | null;
   input: Input | null;
   signals: Signals | null;
 }
@@ -288,26 +297,57 @@ export function isElsewhere(error: unknown): boolean {
   return error instanceof ApiError && error.status === 401;
 }
 
+/** Returns true if the server, or a proxy in front of it, refuses a request because of its size. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 413;
+}
+
 const TIMEOUT_MS = 20_000;
+/** Slowest line on which the time-out does not end the sending of a large request. The server waits as long. */
+const SLOWEST_BYTES_PER_S = 32 * 1024;
+
+/** Largest total size of the bodies of all `keepalive` requests under way. Browsers refuse more than 64 KB. */
+const KEEPALIVE_BYTES = 60 * 1024;
+let keepaliveUnderWay_bytes = 0;
+
+/** Largest size of a request with responses. The server writes its limit into the page. */
+const LARGEST_RESPONSES_BYTES = Number(document.getElementById("jspsych")?.dataset["largestResponsesBytes"] ?? Infinity);
+
+const encoder = new TextEncoder();
+
+/** Returns the size of an object in a request. */
+export function sizeOf_bytes(body: object): number {
+  return encoder.encode(JSON.stringify(body)).length;
+}
 
 type HeaderFields = Record<string, string>;
 
 async function request<T>(method: "GET" | "POST", path: string, body?: object, headers: HeaderFields = {}): Promise<T> {
-  const reply = await fetch(path, {
-    method,
-    cache: "no-store",
-    keepalive: method === "POST", // the browser finishes sending a response even if the page is closed
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-    ...(body && { headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) }),
-  });
-  if (!reply.ok) throw await problemOf(reply);
-  return (await reply.json()) as T;
+  const bytes = body ? sizeOf_bytes(body) : 0;
+  if (bytes > LARGEST_RESPONSES_BYTES) throw new ApiError(413, ""); // the server would refuse it
+  // With `keepalive`, the browser finishes sending a request even if the page is closed.
+  const keepalive = method === "POST" && keepaliveUnderWay_bytes + bytes <= KEEPALIVE_BYTES;
+  const counted_bytes = keepalive ? bytes : 0;
+  keepaliveUnderWay_bytes += counted_bytes;
+  try {
+    const reply = await fetch(path, {
+      method,
+      cache: "no-store",
+      keepalive,
+      signal: AbortSignal.timeout(TIMEOUT_MS + (1_000 * bytes) / SLOWEST_BYTES_PER_S),
+      ...(body && { headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) }),
+    });
+    if (!reply.ok) throw await problemOf(reply);
+    return (await reply.json()) as T;
+  } finally {
+    keepaliveUnderWay_bytes -= counted_bytes;
+  }
 }
 
 async function problemOf(reply: Response): Promise<ApiError> {
   const problem = (await reply.json().catch(() => null)) as { error?: string } | null;
   const retryAfter_s = Number(reply.headers.get("Retry-After")) || 0; // proxies can send a date, which is ignored
-  if (problem?.error) return new ApiError(reply.status, problem.error, retryAfter_s);
+  if (problem?.error || reply.status === 413) return new ApiError(reply.status, problem?.error ?? "", retryAfter_s);
   // The reply comes from a proxy, not from our server. Do not discard the response.
   return new ApiError(502, `The server answered ${reply.status}.`, retryAfter_s);
 }
