@@ -85,7 +85,9 @@ def grouping_warnings(rows: pd.DataFrame, formula: str, family: str = "gaussian"
     return tuple(said)
 
 
-def dependence_warnings(rows: pd.DataFrame, planned: PlannedTest, item_cluster: str | None = None) -> tuple[str, ...]:
+def dependence_warnings(
+    rows: pd.DataFrame, planned: PlannedTest, n: int, item_cluster: str | None = None
+) -> tuple[str, ...]:
     """Return a sentence if a test treats related values as independent.
 
     Parameters
@@ -95,6 +97,9 @@ def dependence_warnings(rows: pd.DataFrame, planned: PlannedTest, item_cluster: 
     planned
         The test, as written in the plan. A chi-square test between units counts rows, so several rows of the same
         participant or item are related. In a test with one value per item, the items of one cluster are related.
+    n
+        The number of units in the result of the test. It is smaller than the number of items if the test excludes items
+        that lack a value at a level.
     item_cluster
         The column with the clusters of items, if the plan has such clusters.
 
@@ -103,18 +108,21 @@ def dependence_warnings(rows: pd.DataFrame, planned: PlannedTest, item_cluster: 
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"participant": ["a", "a", "b", "b"], "side": ["x", "y", "x", "y"], "correct": 1})
     >>> planned = PlannedTest(test="chi_square", of="correct", between="side")
-    >>> dependence_warnings(rows, planned)[0].partition(". So")[0].partition("several of them have ")[2]
+    >>> dependence_warnings(rows, planned, 4)[0].partition(". So")[0].partition("several of them have ")[2]
     'the same level of `participant` (2 levels)'
     """
-    used = rows[rows[planned.of].notna()]
+    used = rows.dropna(subset=[planned.of, *(["chance"] if planned.against == "chance" else [])])
     if planned.test == "chi_square" and planned.within is None:
         columns = dict.fromkeys([planned.per or "participant", *GROUPINGS, *([item_cluster] if item_cluster else [])])
         groups = {name: used[name] for name in columns if name in used and _is_grouping(used[name])}
-        n = count(len(used), "row")
+        units = count(len(used), "row")
     elif planned.per == "item_id" and item_cluster is not None and item_cluster in used:
         items = used.drop_duplicates("item_id")
+        if n < len(items):
+            n_levels = used.drop_duplicates(["item_id", *planned.factors])["item_id"].value_counts()
+            items = items[items["item_id"].map(n_levels) == n_levels.max()]
         groups = {item_cluster: items[item_cluster]} if _is_grouping(items[item_cluster]) else {}
-        n = count(len(items), "item")
+        units = count(len(items), "item")
     else:
         return ()
     if not groups:
@@ -124,8 +132,8 @@ def dependence_warnings(rows: pd.DataFrame, planned: PlannedTest, item_cluster: 
     if planned.test != "chi_square" and planned.between is None:
         fix += f", or use `per: {item_cluster}`"
     return (
-        f"The test treats the {n} as independent, but several of them have the same level of {sizes}. So p can be far "
-        f"too small. Fix: {fix}.",
+        f"The test treats the {units} as independent, but several of them have the same level of {sizes}. So p can be "
+        f"far too small. Fix: {fix}.",
     )
 
 

@@ -62,11 +62,23 @@ class _Values:
     of_units: pd.DataFrame
     """One row per unit and one column per level. A cell is missing if the unit has no value at the level."""
     warnings: tuple[str, ...]
+    n_without: int = 0
+    """Number of further units that have no value at any of the levels."""
 
     @property
     def n_in_several(self) -> int:
         """Number of units (such as participants) that have values at several levels of the factor."""
         return int((self.of_units.notna().sum(axis=1) > 1).sum())
+
+    @property
+    def complete(self) -> pd.DataFrame:
+        """The units with a value at every level."""
+        return self.of_units.dropna()
+
+    @property
+    def notes_on_complete(self) -> tuple[str, ...]:
+        """The warnings if only the complete units are used."""
+        return (*self.warnings, *incomplete_units_note(self.n_without + len(self.of_units) - len(self.complete)))
 
     def at(self, level: Any) -> Any:
         return self.of_units[level].dropna().to_numpy(dtype="float64")
@@ -166,10 +178,10 @@ def rows_of_test(
     """
     what = f"the test `{name}`"
     require_columns(data, named_columns(planned), what)
-    chosen = chosen_rows(data, planned.where, what)
-    chosen, levels, warnings = rows_with_levels(chosen, planned, what)
-    warnings += dependence_warnings(chosen, planned, plan.item_cluster if isinstance(plan, AnalysisPlan) else None)
-    warnings += run_unit_warnings(chosen, planned)
+    selected = chosen_rows(data, planned.where, what)
+    chosen, levels, warnings = rows_with_levels(selected, planned, what)
+    cluster = plan.item_cluster if isinstance(plan, AnalysisPlan) else None
+    of_runs = run_unit_warnings(chosen, planned)
     common = {
         "name": name,
         "of": planned.of,
@@ -181,11 +193,12 @@ def rows_of_test(
         "who": who_of(chosen, [planned.of]),
     }
     try:
-        found = list(_effects(chosen, levels, planned, plan))
+        found = list(_effects(chosen, levels, planned, plan, selected))
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
     for effect, form, result, bayes_factor in found:
-        measured = asdict(result) | {"warnings": " ".join((*warnings, *result.warnings))}
+        dependent = dependence_warnings(chosen, planned, result.n, cluster)
+        measured = asdict(result) | {"warnings": " ".join((*warnings, *dependent, *of_runs, *result.warnings))}
         measured["estimate_unit"] = None if result.estimate is None else unit_of_estimate(chosen, planned)
         compared = {"factor": ":".join(effect), "levels": _levels_words([levels[factor] for factor in effect], planned)}
         yield {**common, **compared, **measured, "form": form, "bayes_factor_10": bayes_factor}
@@ -198,8 +211,9 @@ def _levels_words(levels: Sequence[Sequence[Any]], planned: PlannedTest) -> str:
 
 
 def _effects(
-    rows: pd.DataFrame, levels: Mapping[str, list[Any]], planned: PlannedTest, plan: PlannedAnalyses
-) -> Iterator[tuple[Effect, str, HypothesisTest, float | None]]:
+    rows: pd.DataFrame, levels: Mapping[str, list[Any]], planned: PlannedTest, plan: PlannedAnalyses,
+    of_all_levels: pd.DataFrame,
+) -> Iterator[tuple[Effect, str, HypothesisTest, float | None]]:  # fmt: skip
     """Yield the factors of each effect, the form of the test, its result and its Bayes factor."""
     if len(planned.factors) > 1:
         tests, notes = factorial_test(rows, levels, planned, plan.confidence)
@@ -207,18 +221,18 @@ def _effects(
             yield effect, MAIN, _with(result, notes), None
         return
     of_factor = levels[planned.factor] if planned.factor else [VALUE, AGAINST]
-    for form, result, bayes_factor in _forms(rows, of_factor, planned, plan):
+    for form, result, bayes_factor in _forms(rows, of_factor, planned, plan, of_all_levels):
         yield planned.factors, form, result, bayes_factor
 
 
 def _forms(
-    rows: pd.DataFrame, levels: list[Any], planned: PlannedTest, plan: PlannedAnalyses
+    rows: pd.DataFrame, levels: list[Any], planned: PlannedTest, plan: PlannedAnalyses, of_all_levels: pd.DataFrame
 ) -> Iterator[tuple[str, HypothesisTest, float | None]]:
     """Yield each form of a test with one factor or none, with the result and the Bayes factor."""
     if planned.test == "chi_square" and planned.within is None:
         yield MAIN, _chi_square(rows, levels, planned, plan.confidence), None
         return
-    values = _values_of_units(rows, levels, planned)
+    values = _values_of_units(rows, levels, planned, of_all_levels)
     if planned.between is None:
         result = _paired(values, levels, planned, plan)
         if planned.test == "welch_t":
@@ -255,10 +269,18 @@ def _with(result: HypothesisTest, warnings: tuple[str, ...]) -> HypothesisTest:
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
-def _values_of_units(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> _Values:
-    """Return one value for each unit and level, and warnings."""
+def _values_of_units(
+    rows: pd.DataFrame, levels: list[Any], planned: PlannedTest, of_all_levels: pd.DataFrame
+) -> _Values:
+    """Return one value for each unit and level, and warnings. `of_all_levels` also has rows of levels not compared."""
     table, notes = unit_values(rows, {planned.factor: levels} if planned.factor else {}, planned)
-    return _Values(table if planned.against is not None else table[VALUE].unstack().reindex(columns=levels), notes)
+    if planned.against is not None:
+        return _Values(table, notes)
+    of_units = table[VALUE].unstack().reindex(columns=levels)
+    if planned.within is None:
+        return _Values(of_units, notes)
+    units = of_all_levels.loc[of_all_levels[planned.factor].notna(), planned.per]
+    return _Values(of_units, notes, units.nunique() - len(of_units))
 
 
 def _independent(values: _Values, levels: list[Any], planned: PlannedTest, plan: PlannedAnalyses) -> HypothesisTest:
@@ -273,8 +295,7 @@ def _independent(values: _Values, levels: list[Any], planned: PlannedTest, plan:
 
 
 def _paired(values: _Values, levels: list[Any], planned: PlannedTest, plan: PlannedAnalyses) -> HypothesisTest:
-    complete = values.of_units.dropna()
-    notes = (*values.warnings, *incomplete_units_note(len(values.of_units) - len(complete)))
+    complete, notes = values.complete, values.notes_on_complete
     if planned.test == "anova":
         return _with(repeated_measures_anova(complete, confidence=plan.confidence), notes)
     if planned.test == "chi_square":
@@ -330,16 +351,12 @@ def _bayes_factor(
 
 def _equivalence(values: _Values, levels: list[Any], planned: PlannedTest, confidence: float) -> HypothesisTest:
     margin = planned.equivalence_margin or 0.0
-    complete = values.of_units.dropna()
+    complete = values.complete
     paired = planned.between is None or 2 * len(complete) >= len(values.of_units)
-    notes = values.warnings
-    if paired and len(complete) < len(values.of_units):
-        notes = (
-            *notes,
-            f"{len(values.of_units) - len(complete):,} units without a value at every level were excluded.",
-        )
-    elif not paired and len(complete):
-        notes = (*notes, f"{len(complete):,} units with values at both levels are treated as independent.")
+    notes = values.notes_on_complete if paired else values.warnings
+    if not paired and len(complete):
+        are = "unit with values at both levels is" if len(complete) == 1 else "units with values at both levels are"
+        notes = (*notes, f"{len(complete):,} {are} treated as independent.")
     table = complete if paired else values.of_units
     first, second = (table[level].dropna().to_numpy(dtype="float64") for level in levels)
     if planned.against is None:

@@ -108,5 +108,5 @@ def incomplete_units_note(n_units: int) -> tuple[str, ...]:
     """Return a sentence with the number of units that lack a value at a level; empty if `n_units` is 0."""
     if not n_units:
         return ()
-    units, were = ("unit", "was") if n_units == 1 else ("units", "were")
-    return (f"{n_units:,} {units} without a value at every level {were} excluded.",)
+    lack = "unit that lacks a value at a level was" if n_units == 1 else "units that lack a value at a level were"
+    return (f"{n_units:,} {lack} excluded.",)

@@ -88,7 +88,7 @@ def test_units_without_a_value_in_every_cell_are_left_out_and_counted_in_every_r
     assert (
         table["warnings"]
         .str.startswith(
-            "2 of 204 rows have no value and were excluded. 2 units without a value at every level were excluded."
+            "2 of 204 rows have no value and were excluded. 2 units that lack a value at a level were excluded."
         )
         .all()
     )

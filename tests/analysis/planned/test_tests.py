@@ -18,6 +18,7 @@ from analysis.statistics.bayes_factors import bayes_factor_t
 from analysis.statistics.corrections import benjamini_hochberg, holm
 from batteries.errors import InputError
 from batteries.files.file_reading import read_yaml
+from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import COMPARISONS, PlannedAnalyses
 from tests.analysis.planned.small_plans import BY_GROUP, IN_CONDITION, X_Y, X_Z, T, forms, one, refused, run, units
 from tests.paths import FIXTURES
@@ -348,7 +349,54 @@ def test_units_without_a_value_at_every_level_leave_a_paired_test_and_are_counte
     data.loc[0, "value"] = np.nan
     row = one(data, **WITHIN)
     assert row["n"] == 11
-    assert re.search(r"\b1\sunit without a value at every level\b.*excluded", row["warnings"])
+    assert "1 unit that lacks a value at a level was excluded." in row["warnings"]
+
+
+@pytest.mark.parametrize("missing", ["rows", "values"])
+def test_units_without_a_value_at_any_tested_level_leave_a_paired_test_and_are_counted_too(missing):
+    data = units(levels=("a", "b", "c"))
+    data.loc[0, "value"] = np.nan
+    gone = data["unit"].eq("u3") & data["condition"].isin(["a", "b"])
+    data = data[~gone] if missing == "rows" else data.assign(value=data["value"].mask(gone))
+    asked = {**WITHIN, "levels": ["a", "b"], "equivalence_margin": 1}
+    for form in (MAIN, EQUIVALENCE):
+        row = one(data, form, **asked)
+        assert row["n"] == 10
+        assert row["warnings"].endswith("2 units that lack a value at a level were excluded.")
+    only = one(units(levels=("a", "b")).query("unit != 'u3'"), **asked)
+    assert only["warnings"] == ""
+
+
+def test_units_of_other_levels_are_not_missing_from_a_test_between_units():
+    data = units(levels=("a", "b", "c")).assign(group=lambda rows: rows["unit"].str[-1])
+    row = one(data, **{**BETWEEN, "levels": ["0", "1"]})
+    assert row["warnings"] == ""
+
+
+def test_an_equivalence_test_counts_one_unit_as_one_unit():
+    data = units(n=4).assign(group=lambda rows: rows["condition"])
+    one_lacks = one(data[1:], EQUIVALENCE, **BETWEEN, equivalence_margin=1)
+    assert one_lacks["warnings"] == "1 unit that lacks a value at a level was excluded."
+    single = data.drop_duplicates("unit").assign(group=["a", "a", "b", "b"])
+    both = pd.concat([single, data[1:2]]).assign(group=["a", "a", "b", "b", "b"])
+    row = one(both, EQUIVALENCE, **BETWEEN, equivalence_margin=1)
+    assert row["warnings"] == "1 unit with values at both levels is treated as independent."
+
+
+def test_a_warning_on_related_items_counts_the_items_that_the_test_uses():
+    data = units(n=12, levels=("a", "b", "c")).rename(columns={"unit": "item_id"})
+    data["scene"] = data["item_id"].str[1:].astype(int) // 3
+    data.loc[data["item_id"].eq("u5") & data["condition"].eq("a"), "value"] = np.nan
+    data = data[data["item_id"].ne("u7") | data["condition"].ne("b")]
+    test = {"test": "t", "of": "value", "per": "item_id", "levels": ["a", "b"], "equivalence_margin": 1}
+    for way in ("within", "between"):
+        plan = AnalysisPlan.model_validate({"tests": {"it": {**test, way: "condition"}}, "item_cluster": "scene"})
+        found = planned_tests(lambda _: data, plan)
+        said = found.set_index("form")["warnings"].str.replace("\u00a0", " ")
+        expected = {MAIN: 10 if way == "within" else 12, PAIRED: 10, EQUIVALENCE: 10}
+        for form, warnings in said.items():
+            assert f"The test treats the {expected[form]} items as independent" in warnings, (way, form)
+            assert "`scene` (4 levels)" in warnings
 
 
 @pytest.mark.parametrize("test", ["t", "welch_t", "anova", "chi_square"])
@@ -374,9 +422,11 @@ def test_rows_without_a_level_of_the_factor_are_counted_in_a_warning(test):
 def test_levels_that_the_plan_omits_cause_no_warning():
     data = units(n=20, levels=("a", "b", "c"))
     data.loc[data["condition"] == "c", "value"] = np.nan
+    row = one(data, **WITHIN, levels=["a", "b"])
+    assert (row["warnings"], row["n"]) == ("", 20)
     only_in_c = pd.DataFrame({"unit": ["late"], "condition": ["c"], "group": ["even"], "value": [1.0]})
     row = one(pd.concat([data, only_in_c]), **WITHIN, levels=["a", "b"])
-    assert (row["warnings"], row["n"]) == ("", 20)
+    assert (row["warnings"], row["n"]) == ("1 unit that lacks a value at a level was excluded.", 20)
 
 
 # Tests `between` with units at several levels

@@ -549,11 +549,11 @@ def test_each_effect_of_an_analysis_of_variance_has_its_sentence(trials: pd.Data
         "analysis of variance counts as a test."
     ]
     section = planned_section(found, plan, {})
-    shared = "it: 1 unit without a value at every level was excluded."
+    shared = "it: 1 unit that lacks a value at a level was excluded."
     assert section["test_warnings"][0] == shared
     others = section["test_warnings"][1:]
     assert others
-    assert all("without a value" not in warning and "sphericity" in warning.lower() for warning in others)
+    assert all("lacks a value" not in warning and "sphericity" in warning.lower() for warning in others)
     assert {warning.partition(": Sphericity")[0] for warning in others} <= {
         "it: half", "it: team × half", "it: condition × half", "it: team × condition × half",
     }  # fmt: skip
