@@ -89,7 +89,8 @@ def run_unit_warnings(rows: pd.DataFrame, planned: PlannedTest) -> tuple[str, ..
     models, other = ("one model", "this model") if len(several) == 1 else ("the same model", "these models")
     return (
         f"Several units of this test are runs of {models} ({listed(names)}). So the test generalizes to other runs of "
-        f"{other}, but not to other models. Fix: state conclusions only about {other}.",
+        f"{other} under the same conditions, with these items, but not to other models. Fix: state conclusions only "
+        f"about {other}.",
     )
 
 

@@ -140,8 +140,8 @@ OF_RUNS = "Several units of this test are runs of "
 def test_runs_of_one_model_as_units_of_a_test_have_a_warning(per):
     (warning,) = warnings_of(of_models(models=["M1"]), per=per, within="condition")
     assert warning == (
-        f"{OF_RUNS}one model (M1). So the test generalizes to other runs of this model, but not to other models. Fix: "
-        "state conclusions only about this model."
+        f"{OF_RUNS}one model (M1). So the test generalizes to other runs of this model under the same "
+        "conditions, with these items, but not to other models. Fix: state conclusions only about this model."
     )
 
 
