@@ -32,12 +32,16 @@ def _people_interval(plan: AnalysisPlan) -> str:
 def _scope(plan: AnalysisPlan) -> str:
     units = item_units(plan)
     if plan.items == "random":
+        tests = (
+            " A test generalizes to other units of the kind that its n counts. So tests whose units are participants "
+            "or runs stay with these items."
+        )
         return (
             f"In the tables of accuracy and of differences from models, the CIs treat the {units} as a random sample. "
             f"So they generalize to other {units} of the same kind. The CI of a difference takes into account the "
             f"correlation between participants and model over the {units}. The other sections have other CIs: for "
-            "participants and models as groups, measures beyond accuracy, tables of means, tests and confidence "
-            f"ratings, no CI of participants generalizes to other {units}."
+            "participants and models as groups, measures beyond accuracy, tables of means and confidence "
+            f"ratings, no CI of participants generalizes to other {units}.{tests if plan.tests else ''}"
         )
     return (
         "The CI of participants generalizes to other participants with these items. The CI of a model treats the "

@@ -126,14 +126,26 @@ def test_with_random_items_the_report_names_the_intervals_that_do_not_generalize
     assert "In the CI of a slope difference, the levels of level are a random sample only for the model." in text
     (rule,) = (line for line in text.splitlines() if line.startswith("In the tables of accuracy and of differences"))
     assert (
-        "for participants and models as groups, measures beyond accuracy, tables of means, tests and confidence "
+        "for participants and models as groups, measures beyond accuracy, tables of means and confidence "
         "ratings, no CI of participants generalizes to other levels of level."
     ) in rule
+    assert "A test generalizes" not in rule
     assert "the correlation between participants and model over the levels of level." in rule
     assert "right at the same items" not in rule
     assert scope not in of_default[1]
     assert "is computed as the interval of participants is" not in text
     assert "So these intervals treat the participants and the models as random samples, but not the items." in text
+
+
+def test_with_random_items_the_rules_say_that_a_test_generalizes_to_other_units_of_the_test() -> None:
+    """A test with one value per item does generalize to other items, whatever the CIs of participants do."""
+    tests = {"it": {"test": "t", "of": "correct", "per": "item_id", "against": "chance"}}
+    rules = " ".join(rule_sentences(plan_of(items="random", tests=tests), ["people"]))
+    assert (
+        "no CI of participants generalizes to other items. A test generalizes to other units of the kind that its n "
+        "counts. So tests whose units are participants or runs stay with these items."
+    ) in rules
+    assert "tests and confidence ratings, no CI" not in rules
 
 
 def test_intervals_of_accuracy_by_difficulty_do_not_depend_on_the_scope(view: Any, row: Any, tmp_path: Path) -> None:
