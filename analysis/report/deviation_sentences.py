@@ -1,6 +1,6 @@
 """Sentences on deviations from the locked plan beside the results that they concern, and on missing tests."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import pandas as pd
 
@@ -33,6 +33,35 @@ def deviation_sentence(registration: Registration, whos: Collection[str], *furth
     return _sentence(registration, dict.fromkeys([*concerned, "confidence", *further], ""))
 
 
+def deviation_of_results(registration: Registration, whos: Mapping[str, str]) -> str:
+    """Return a sentence with the changed settings that concern statistical models or confidence ratings.
+
+    `whos` states whose trials each result uses. If a setting concerns only some of the results, it has their names.
+    """
+    concerned = {
+        setting: _which([name for name, who in whos.items() if who in those], [*whos])
+        for setting, those in SETTINGS_OF.items()
+        if those.intersection(whos.values())
+    }
+    return _sentence(registration, {**concerned, "confidence": ""})
+
+
+def _which(concerned: Sequence[str], every: Sequence[str], by_correction: Sequence[str] = ()) -> str:
+    """Return the names of the results that a setting concerns, in parentheses; empty if it concerns each one directly.
+
+    `by_correction` has the names of the tests that a setting can concern only through the correction of p values.
+    """
+    others = [name for name in every if name not in {*concerned, *by_correction}]
+    corrected = listed(by_correction, MOST_NAMES)
+    if len(others) < len(concerned) + len(by_correction):
+        words = f"all except {listed(others, MOST_NAMES)}" if others else "all" if by_correction else ""
+        words += f"; {corrected} only through the correction" if by_correction else ""
+    else:
+        words = f"only {listed(concerned, MOST_NAMES)}"
+        words += f"; through the correction also {corrected}" if by_correction else ""
+    return f" ({words})" if words else ""
+
+
 def deviation_of_accuracy(registration: Registration, plan: AnalysisPlan, who: str) -> str:
     """Return a sentence with the changed settings that concern the accuracy of `people` or of `models`."""
     further = ["items"] if who == "people" else []
@@ -45,7 +74,8 @@ def deviation_of_tests(registration: Registration, tests: pd.DataFrame, plan: Pl
     """Return a sentence with the changed settings that concern tests, or an empty text.
 
     If a setting concerns only some of the tests, it has the names of these tests. With a correction for several tests,
-    a setting that concerns a test also concerns the corrected p values of the other tests in the family.
+    a setting that concerns a test also concerns the corrected p values of the other tests in the family. The sentence
+    names the tests that a setting can concern only in this way.
 
     Parameters
     ----------
@@ -56,10 +86,12 @@ def deviation_of_tests(registration: Registration, tests: pd.DataFrame, plan: Pl
     plan : PlannedAnalyses
         The plan of this analysis.
     """
-    n_tests, concerned = tests["name"].nunique(), {}
-    for setting in SETTINGS_OF:
+    concerned = {}
+    for setting, those in SETTINGS_OF.items():
         if names := concerned_tests(setting, tests, plan):
-            concerned[setting] = "" if len(names) == n_tests else f" (only {listed(names, MOST_NAMES)})"
+            directly = list(tests.loc[tests["who"].isin(those), "name"].unique())
+            by_correction = [name for name in names if name not in directly]
+            concerned[setting] = _which(directly, tests["name"].unique().tolist(), by_correction)
     return _sentence(registration, concerned | {"confidence": "", "correction": ""})
 
 

@@ -15,6 +15,7 @@ from analysis.report.deviation_sentences import (
     MOST_NAMES,
     concerned_tests,
     deviation_of_accuracy,
+    deviation_of_results,
     deviation_of_tests,
     deviation_sentence,
     family_sentence,
@@ -99,8 +100,8 @@ def summary_sentences(
     if compared:
         tests += [compared, deviation_sentence(registration, {"everyone"}, "items", "item_cluster")]
     entries = [" ".join(filter(None, tests))] if tests else []
-    models = [fitted.who for fitted in results.models.values() if not fitted.planned.exploratory]
-    ratings = [found.who for found in results.confidence_ratings.values() if not found.planned.exploratory]
+    models = {name: fitted.who for name, fitted in results.models.items() if not fitted.planned.exploratory}
+    ratings = {name: found.who for name, found in results.confidence_ratings.items() if not found.planned.exploratory}
     entries += _with_deviations(_model_summary(results, plan, most), models, registration)
     entries += _with_deviations(confidence_summary(results, most), ratings, registration)
     if entries:
@@ -119,14 +120,14 @@ def _confirmatory(tests: pd.DataFrame) -> pd.DataFrame:
     return tests[~tests["exploratory"].astype(bool)]
 
 
-def _with_deviations(entries: Sequence[str], whos: Sequence[str], registration: Registration) -> list[str]:
+def _with_deviations(entries: Sequence[str], whos: Mapping[str, str], registration: Registration) -> list[str]:
     """Return the entries with the changed settings that concern them.
 
     `whos` states whose trials each result uses. There is one entry for each result, or one entry for all results.
     """
-    of_entries = [{who} for who in whos] if len(entries) == len(whos) else [{*whos}]
+    of_entries = [{name: who} for name, who in whos.items()] if len(entries) == len(whos) else [whos]
     return [
-        f"{entry} {deviation_sentence(registration, of_entry)}".strip()
+        f"{entry} {deviation_of_results(registration, of_entry)}".strip()
         for entry, of_entry in zip(entries, of_entries, strict=True)
     ]
 

@@ -11,6 +11,7 @@ import pytest
 from analysis.data.tidy_table import tidy_trials
 from analysis.preregistration.deviations import Registration, registration_of, with_exploratory_marked
 from analysis.preregistration.lock import Lock, plan_content
+from analysis.report.deviation_sentences import deviation_of_tests
 from analysis.result import Analysis
 from analysis.study import analyze_trials
 from experiment.study.analysis_plan import AnalysisPlan
@@ -120,8 +121,8 @@ def test_changed_exclusion_rules_say_that_the_results_deviate_and_the_number_wit
     assert now != before, "the changed rules change the number of significant tests"
     assert f"(p < 0.05): {now} of 2" in line
     assert (
-        f"Deviation from the locked plan: exclusions. With the locked exclusion rules, significant: {before} of 2, "
-        f"equivalent: {n_significant('as locked', 'equivalence')} of 1."
+        "Deviation from the locked plan: exclusions (all; items only through the correction). With the locked "
+        f"exclusion rules, significant: {before} of 2, equivalent: {n_significant('as locked', 'equivalence')} of 1."
     ) in line
     assert "So every result that uses trials of participants deviates from the locked plan." in text
 
@@ -204,7 +205,8 @@ def test_a_deviation_of_exclusions_is_only_beside_results_that_it_can_concern(
 
     mixed = locked | {"tests": ONLY_MODELS | {"speed": T_TEST | {"of": "rt_ms"}}}
     _, text = report_of(trials, tmp_path / "mixed", mixed | now, mixed)
-    concerned = f"{DEVIATION}." if correction == "holm" else f"{DEVIATION} (only speed)."
+    corrected = "all; asked, chosen, by_level only through the correction"
+    concerned = f"{DEVIATION} ({corrected if correction == 'holm' else 'only speed'})."
     (line,) = [line for line in part_of(text, "Summary", "Items").splitlines() if line.startswith("Significant")]
     assert f"{concerned} With the locked exclusion rules, significant: " in line
     assert part_of(text, "Tests", "Methods section").count(concerned) == 2
@@ -234,10 +236,49 @@ def test_models_and_confidence_ratings_have_only_deviations_that_concern_their_t
     ]
 
 
+def test_a_deviation_beside_several_models_names_the_models_that_it_concerns(
+    view: Any, row: Any, tmp_path: Path
+) -> None:
+    formula = "correct ~ condition"
+    models = {name: {"formula": formula, "who": "people"} for name in ("accuracy", "again")}
+    models["runs"] = {"formula": formula, "who": "models"}
+    locked = {"exclusions": LOCKED["exclusions"], "models": models, "resamples": 1000}
+    _, text = report_of(
+        trials_of(view, row), tmp_path / "out", locked | {"exclusions": [], "invalid": "chance"}, locked
+    )
+    (line,) = [line for line in part_of(text, "Summary", "Items").splitlines() if line.startswith("3 statistical")]
+    assert line.endswith("Deviation from the locked plan: exclusions (all except runs), invalid (only runs).")
+
+
+def test_a_setting_names_the_tests_that_it_concerns_directly_and_through_the_correction() -> None:
+    """The family of `c` and `d` has a test of people, and the family of `e` has only tests of models."""
+    names, changed = ["a", "b", "c", "d", "e"], Registration("", [], changed_settings=("exclusions", "invalid"))
+    tests = pd.DataFrame({
+        "name": names, "who": ["people", "people", "people", "models", "models"], "exploratory": False,
+        "family": ["one", "one", "two", "two", "three"],
+    })  # fmt: skip
+
+    def said(correction: str, rows: pd.DataFrame) -> str:
+        plan = AnalysisPlan.model_validate({"tests": dict.fromkeys(names, T_TEST), "correction": correction})
+        return deviation_of_tests(changed, rows, plan).partition(": ")[2].replace("`", "")
+
+    assert said("none", tests) == "exclusions (all except d, e), invalid (only d, e)."
+    assert said("holm", tests) == (
+        "exclusions (all except e; d only through the correction), invalid (all except a, b; c only through the "
+        "correction)."
+    )
+    assert said("holm", tests.assign(family=["one", "other", "two", "two", "three"])[1:4]) == (
+        "exclusions (all; d only through the correction), invalid (all except b; c only through the correction)."
+    )
+    few = tests.assign(who=["models", "models", "people", "models", "models"])
+    assert said("holm", few).startswith("exclusions (only c; through the correction also d), invalid ")
+
+
 def test_the_tests_section_and_its_note_repeat_the_deviations(deviating: tuple[Analysis, str, Path]) -> None:
     _, text, _ = deviating
     section = text.split("\nTests\n")[-1]
-    said = f"{DEVIATION}. Tests of the locked plan that were changed or left out: first."
+    which = "all; items only through the correction"
+    said = f"{DEVIATION} ({which}). Tests of the locked plan that were changed or left out: first."
     assert section.startswith(f"{said}\n")
     note = section.split("\nA test is called significant", maxsplit=1)[1].splitlines()[0]
     assert note.endswith(said)
