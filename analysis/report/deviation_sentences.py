@@ -110,11 +110,15 @@ def _sentence(registration: Registration, concerned: Mapping[str, str]) -> str:
 
 
 def changed_tests_sentence(registration: Registration) -> str:
-    """Return a sentence with the names of the planned tests that changed or that are missing, or an empty text."""
+    """Return a sentence with the names of the planned tests that changed or that are missing, or an empty text.
+
+    A test also counts as changed if it uses a flag whose definition changed.
+    """
     if not registration.changed_tests:
         return ""
     names = listed([f"`{name}`" for name in registration.changed_tests], MOST_NAMES)
-    return f"Tests of the {registration.recorded} plan that were changed or left out: {names}."
+    flag = ", or that use a changed flag" if "flags" in registration.changed_settings else ""
+    return f"Tests of the {registration.recorded} plan that were changed or left out{flag}: {names}."
 
 
 def family_sentence(tests: pd.DataFrame, plan: PlannedAnalyses) -> str:

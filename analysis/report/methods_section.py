@@ -140,11 +140,19 @@ def _add_accuracy(
                 if plan.comparisons
                 else []
             ),
-            *([f"All take into account their correlation over {item_units(plan)}."] if is_random else []),
+            *([_correlation_words(plan)] if is_random else []),
             *(margins := margins_of_comparisons(plan)),
         ]
         cited += ["kish", "mover", "mover_ratio", "normalized", *(["schuirmann"] if margins else [])]
     methods.add(sentences, *cited)
+
+
+def _correlation_words(plan: AnalysisPlan) -> str:
+    which = ", of normalized accuracies and of ratios" if plan.comparisons else " and of normalized accuracies"
+    return (
+        f"The intervals of differences{which} take into account the correlation between participants and model over "
+        f"{item_units(plan)}."
+    )
 
 
 def _add_consistency(methods: Methods, trials: pd.DataFrame, plan: AnalysisPlan) -> None:

@@ -34,6 +34,7 @@ from analysis.report.planned_sentences import (
     term_words,
     test_name,
     unit_value_sentences,
+    with_symbols,
 )
 from analysis.sentences import count, percent
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTable
@@ -115,7 +116,7 @@ def _tests(tests: pd.DataFrame, plan: PlannedAnalyses) -> ShownTable:
     dropped += [] if tests["generalized_eta_squared"].notna().any() else of_anova
     first = [name for name in ("name", "exploratory") if name not in dropped]
     columns = [name for name in named if name not in (*dropped, *first)]
-    return shown(named[[*first, *columns]], confidence)
+    return shown(with_symbols(named[[*first, *columns]]), confidence)
 
 
 def _test_notes(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:

@@ -34,11 +34,20 @@ def sentence_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
     planned = plan.tests[row["name"]]
     where = f", where {row['where']}" if row["where"] else ""
     form = {MAIN: "", PAIRED: " (paired form)", EQUIVALENCE: " (equivalence)"}[row["form"]]
-    compared = f" against {row['against']}" if row["against"] else f", {_compared(row, planned)}"
-    begin = f"{row['name']}{form}: {test_name(row, plan)} of {row['of']}{compared}{where}: "
+    compared = f" against {_against_words(row, planned)}" if row["against"] else f", {_compared(row, planned)}"
+    name = test_name(row, plan)
+    comma = "," if "," in name and not name.endswith(")") else ""
+    begin = f"{row['name']}{form}: {name}{comma} of {row['of']}{compared}{where}: "
     if row["form"] == EQUIVALENCE:
         return begin + _equivalence_words(row, planned, plan)
     return f"{begin}{_numbers(row, planned, plan)} ({_n_words(row)})."
+
+
+def _against_words(row: Mapping[Any, Any], planned: PlannedTest) -> str:
+    """Return the value with which a test compares its units, with its unit if it is a time in ms."""
+    if isinstance(planned.against, str) or planned.against is None:
+        return str(row["against"])
+    return f"{planned.against:,.10g}".replace("-", "−") + ("\u00a0ms" if is_in_ms(row["of"]) else "")
 
 
 def anova_sentence(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
@@ -73,8 +82,8 @@ def _numbers(row: Mapping[Any, Any], planned: PlannedTest, plan: PlannedAnalyses
 
 
 def _effect_size_words(name: str, size: float) -> str:
-    """Return an effect size with its name. A share of variance below 0.001 has no more digits, as in APA style."""
-    return f"{name} < 0.001" if "squared" in name and 0 <= size < 0.001 else f"{name} {number(size)}"
+    """Return an effect size with its name. A share of variance that rounds to 0.000 is `< 0.001`, as in APA style."""
+    return f"{name} < 0.001" if "squared" in name and 0 <= size < 0.0005 else f"{name} {number(size)}"
 
 
 def _compared(row: Mapping[Any, Any], planned: PlannedTest) -> str:
@@ -92,6 +101,14 @@ def _compared(row: Mapping[Any, Any], planned: PlannedTest) -> str:
 def term_words(term: str) -> str:
     """Return the name of a term or an effect; an interaction has × between its factors."""
     return term.replace(":", " × ")
+
+
+def with_symbols(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of tests or terms with the symbols of statistics, and with × in interactions, for the report."""
+    words = {name: table[name].map(term_words) for name in ("factor", "term") if name in table}
+    if "statistic_name" in table:
+        words["statistic_name"] = table["statistic_name"].replace(SYMBOLS)
+    return table.assign(**words)
 
 
 def _effect_interval(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:

@@ -23,6 +23,7 @@ from analysis.report.measure_notes import measure_note
 from analysis.report.methods_section import methods_of_study
 from analysis.report.participants_section import exclusion_rules, participants_section
 from analysis.report.planned_section import planned_section
+from analysis.report.planned_sentences import with_symbols
 from analysis.report.responses_section import NO_ACCURACY, responses_section, ungraded_words
 from analysis.report.summary import study_summary
 from analysis.result import Analysis
@@ -283,7 +284,11 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, registration:
     """Return the sensitivity to exclusions, the measures beyond accuracy, and the comparisons of the plan."""
     return {
         "sensitivities": [
-            (SENSITIVITIES[name], name, shown(_for_page(table, NOT_OF_RULES), plan.confidence, of_study=True))
+            (
+                SENSITIVITIES[name],
+                name,
+                shown(with_symbols(_for_page(table, NOT_OF_RULES)), plan.confidence, of_study=True),
+            )
             for name, table in tables.items()
             if name in SENSITIVITIES and len(table)
         ],

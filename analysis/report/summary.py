@@ -6,9 +6,10 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.data.subjects import models_of_subjects, programs_among
 from analysis.planned.models import FittedModel
 from analysis.planned.results import PlannedResults
-from analysis.planned.tests import EQUIVALENCE, MAIN, PAIRED
+from analysis.planned.tests import EQUIVALENCE, MAIN, PAIRED, family_sizes
 from analysis.preregistration.deviations import NOT_LOCKED, Registration
 from analysis.report.confidence_section import confidence_summary
 from analysis.report.deviation_sentences import (
@@ -28,7 +29,7 @@ from analysis.report.planned_sentences import (
     term_words,
     terms_of,
 )
-from analysis.sentences import MOST_IN_SENTENCES, accuracy_summary, count, listed
+from analysis.sentences import MOST_IN_SENTENCES, accuracy_sentence, accuracy_summary, count, listed, percent
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses
 
@@ -46,9 +47,10 @@ def study_summary(
     Parameters
     ----------
     tables : mapping of DataFrame
-        The tables of the study, by name: `accuracy_overall`, the planned comparisons, and the sensitivity of tests.
+        The tables of the study, by name: `accuracy_overall`, `models`, the planned comparisons, and the sensitivity of
+        tests.
     n_models : int
-        The number of different models. A model under several conditions counts once.
+        The number of different models and baselines. A model under several conditions counts once.
     chance : str
         The sentence on the chance level, or the sentence that there is no accuracy because no item has a right answer.
     results : PlannedResults
@@ -67,13 +69,36 @@ def study_summary(
         planned = summary_sentences(results, plan, most, registration, tables) if has_plan else []
         accuracies = [
             f"{entry} {deviation_of_accuracy(registration, plan, who)}".strip()
-            for who, rows in (("people", people), ("models", models))
-            for entry in accuracy_summary(rows, n_models, plan, most)
+            for who, summary in (
+                ("people", accuracy_summary(people, n_models, plan, most)),
+                ("models", _summary_of_models(models, models_of_subjects(tables["models"]), n_models, plan, most)),
+            )
+            for entry in summary
         ]
         return [*accuracies, chance, *planned]
 
     full = entries(MOST_IN_SENTENCES)
     return full if len(full) < MOST_ENTRIES else entries(1)
+
+
+def _summary_of_models(
+    rows: Sequence[dict[str, Any]], model_of: Mapping[str, str], n_models: int, plan: AnalysisPlan, most: int
+) -> list[str]:
+    """Return the entries on models. If there are more than `most`, computational baselines are counted separately."""
+    programs = {*programs_among(model_of.values()).get("baseline", [])}
+    baselines = [row for row in rows if model_of[row["subject"]] in programs]
+    if not baselines or len(rows) <= most:
+        return accuracy_summary(rows, n_models, plan, most)
+    models = [row for row in rows if row not in baselines]
+    words = accuracy_summary(models, n_models - len(programs), plan, most) if models else []
+    if len(baselines) == 1:
+        return [" ".join([*words, accuracy_sentence(baselines[0], plan)])]
+    lowest, highest = (choose(baselines, key=lambda row: row["accuracy"]) for choose in (min, max))
+    of_baselines = (
+        f"{count(len(baselines), 'baseline')}: from {percent(lowest['accuracy'])} correct ({lowest['subject']}) to "
+        f"{percent(highest['accuracy'])} correct ({highest['subject']})."
+    )
+    return [" ".join([*words, of_baselines])]
 
 
 def summary_sentences(
@@ -140,6 +165,7 @@ def _with_earlier_rules(registration: Registration, tables: Tables, plan: Planne
     tests = every[every["rules"].isin([*registration.earlier_rules])]
     counts = [
         f"{found}: {(of_form[decisive_p(plan)] < 1 - plan.confidence).sum()} of {len(of_form)}"
+        f"{_computed(of_form, plan)}"
         for form, found in ((MAIN, "significant"), (EQUIVALENCE, "equivalent"))
         if len(of_form := tests[tests["form"] == form])
     ]
@@ -201,6 +227,14 @@ def _summary_of_model(fitted: FittedModel, confidence: float) -> str:
     return f"{found} (p < {1 - confidence:.2g}, not corrected for the number of terms{how}).{rest}"
 
 
+def _computed(of_form: pd.DataFrame, plan: PlannedAnalyses) -> str:
+    """Return ` computed` if some confirmatory tests of the plan have no row in `of_form`, the tests of one form."""
+    sizes = family_sizes(planned for planned in plan.tests.values() if not planned.exploratory)
+    is_equivalence = of_form["form"].eq(EQUIVALENCE).all()
+    n_planned = sum(size for (_, _, of_equivalence), size in sizes.items() if of_equivalence == is_equivalence)
+    return " computed" if len(of_form) < n_planned else ""
+
+
 def _test_summary(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
     sentences = []
     planned = tests[tests["form"] == MAIN]
@@ -221,7 +255,8 @@ def _test_summary(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
             else ""
         )
         sentences.append(
-            f"Significant planned tests{correction}: {len(significant)} of {len(planned)}{names}.{effects}"
+            f"Significant planned tests{correction}: {len(significant)} of {len(planned)}{_computed(planned, plan)}"
+            f"{names}.{effects}"
         )
     paired = tests.loc[tests["form"] == PAIRED, "name"].tolist()
     if paired:
@@ -234,6 +269,6 @@ def _test_summary(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
         names = f" ({listed(equal, MOST_NAMES)})" if equal else ""
         sentences.append(
             f"Equivalence (difference smaller than the margin){correction}: shown in {len(equal)} of "
-            f"{count(len(equivalence), 'test')}{names}."
+            f"{count(len(equivalence), f'{_computed(equivalence, plan)} test'.strip())}{names}."
         )
     return sentences

@@ -11,7 +11,7 @@ import pytest
 from analysis.data.tidy_table import tidy_trials
 from analysis.preregistration.deviations import Registration, registration_of, with_exploratory_marked
 from analysis.preregistration.lock import Lock, plan_content
-from analysis.report.deviation_sentences import deviation_of_tests
+from analysis.report.deviation_sentences import changed_tests_sentence, deviation_of_tests
 from analysis.result import Analysis
 from analysis.study import analyze_trials
 from experiment.study.analysis_plan import AnalysisPlan
@@ -156,7 +156,10 @@ def test_planned_tests_without_a_result_are_counted_in_the_summary_the_note_and_
     words = (
         f"{MISSING}(family tests: 4 tests, 1 not computed, {since}; family tests, equivalence: 2 tests, 1 not computed"
     )
-    assert f"{words})." in part_of(text, "Summary", "Items")
+    summary = part_of(text, "Summary", "Items")
+    assert f"{words})." in summary
+    assert re.search(r"Significant planned tests after Holm correction \(p < 0\.05\): \d of 2 computed\b", summary)
+    assert re.search(r"shown in \d of 1 computed test\b", summary)
     with_exploratory = f"{words}; family tests, exploratory: 3 tests, 1 not computed)."
     assert with_exploratory in part_of(
         text, "Tests", "Statistical models" if analysis.planned.models else "Methods section"
@@ -171,6 +174,7 @@ def test_planned_tests_without_a_result_are_counted_in_the_summary_the_note_and_
 def test_without_missing_tests_the_report_says_nothing_about_them(view: Any, row: Any, tmp_path: Path) -> None:
     _, text = report_of(trials_of(view, row), tmp_path / "out", LOCKED, LOCKED)
     assert MISSING not in text
+    assert re.search(r"Significant planned tests [^:]*: \d of 3(?! computed)", part_of(text, "Summary", "Items"))
 
 
 OF_MODELS = {"test": "t", "of": "correct", "per": "item_id", "against": "chance"}
@@ -272,6 +276,12 @@ def test_a_setting_names_the_tests_that_it_concerns_directly_and_through_the_cor
     )
     few = tests.assign(who=["models", "models", "people", "models", "models"])
     assert said("holm", few).startswith("exclusions (only c; through the correction also d), invalid ")
+
+
+def test_a_test_of_which_only_a_flag_changed_is_not_called_changed() -> None:
+    changed = Registration("", [], changed_settings=("flags",), changed_tests=AnalysisPlan(tests={"t": T_TEST}).tests)
+    said = changed_tests_sentence(changed).replace("`", "")
+    assert said == "Tests of the locked plan that were changed or left out, or that use a changed flag: t."
 
 
 def test_the_tests_section_and_its_note_repeat_the_deviations(deviating: tuple[Analysis, str, Path]) -> None:

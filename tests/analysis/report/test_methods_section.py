@@ -15,6 +15,7 @@ from analysis.preregistration.deviations import NOT_LOCKED, Registration
 from analysis.report.computation import rule_sentences
 from analysis.report.methods_section import Methods, methods_of_study
 from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.planned_analyses import PlannedComparison
 
 RULES = [{"rule": "attention_check"}, {"rule": "median_rt", "min_ms": 1000}]
 
@@ -117,7 +118,15 @@ def test_random_items_are_in_the_methods_and_the_rules(
     plan = AnalysisPlan(items="random", item_cluster=cluster)
     found = methods(view(people, model), plan)
     assert f"over participants and {units} (Cameron et al., 2011), over participants alone" in text_of(found)
-    assert f"their correlation over {units}" in text_of(found)
+    assert "All take" not in text_of(found)
+    assert (
+        "The intervals of differences and of normalized accuracies take into account the correlation between "
+        f"participants and model over {units}."
+    ) in text_of(found)
+    compared = text_of(
+        methods(view(people, model), plan.model_copy(update={"comparisons": {"c": PlannedComparison()}}))
+    )
+    assert "The intervals of differences, of normalized accuracies and of ratios take into account the" in compared
     assert any(reference.startswith("Cameron") for reference in found.references)
     rules = " ".join(rule_sentences(plan, ["people"]))
     assert "Cameron et al., 2011" in rules

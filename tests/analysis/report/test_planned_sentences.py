@@ -12,11 +12,12 @@ from analysis.figures.drawing.axes import number_text
 from analysis.planned.figures import model_figures
 from analysis.planned.results import PlannedResults, run_planned
 from analysis.preregistration.deviations import NOT_LOCKED
-from analysis.report.formatting import p_words
+from analysis.report.formatting import number, p_words
 from analysis.report.html import environment
 from analysis.report.methods_section import methods_of_data
 from analysis.report.planned_section import planned_section
 from analysis.report.planned_sentences import (
+    _effect_size_words,
     model_words,
     ratio_sentences,
     sentence_of_test,
@@ -459,6 +460,43 @@ def test_a_test_against_chance_names_chance_in_its_sentence_its_table_and_the_me
         "Tests: one-sample t test. Tests against chance compare each unit's accuracy with the mean chance level of the "
         "same trials, which is the probability that a random response is correct."
     )
+
+
+def test_a_sentence_on_a_test_against_a_time_has_its_unit(trials: pd.DataFrame) -> None:
+    test = {"test": "t", "per": "participant", "where": {"subject": "people"}}
+    found, plan = results(
+        trials,
+        tests={"time": test | {"of": "rt_ms", "against": 60000}, "share": test | {"of": "correct", "against": 0.5}},
+    )
+    time, share = (sentence_of_test(row, plan) for row in found.tests.to_dict("records"))
+    assert "One-sample t test of rt_ms against 60,000\u00a0ms, where " in time
+    assert "One-sample t test of correct against 0.5, where " in share
+
+
+def test_the_name_of_a_test_with_a_comma_ends_with_a_comma(trials: pd.DataFrame) -> None:
+    items = pd.DataFrame({"item_id": np.repeat(np.arange(60), 2), "side": ["x", "y"] * 60, "correct": 0})
+    items.loc[items.index[::2][:40], "correct"] = 1
+    items.loc[items.index[1::2][40:], "correct"] = 1
+    found, plan = results(
+        items, tests={"pairs": {"test": "chi_square", "of": "correct", "per": "item_id", "within": "side"}}
+    )
+    (row,) = found.tests.to_dict("records")
+    assert sentence_of_test(row, plan).startswith(
+        "pairs: McNemar's chi-square test, without continuity correction, of correct, side x - y: χ²(1) = "
+    )
+    page = planned_section(found, plan, {})["tests"]
+    assert "χ²" in page.rows[0]
+    assert "chisq" not in page.rows[0]
+
+
+@pytest.mark.parametrize(
+    ("size", "words"), [(0.00099, "0.001"), (0.0005, "0.001"), (0.00049, "< 0.001"), (0, "< 0.001")]
+)
+def test_a_small_effect_size_is_the_same_number_in_the_sentence_and_the_table(size: float, words: str) -> None:
+    said = _effect_size_words("generalized eta squared", size).removeprefix("generalized eta squared ")
+    assert said == words
+    in_table = number(size)
+    assert said == in_table or float(in_table) < 0.001
 
 
 def test_without_tests_against_a_value_the_table_has_no_column_for_it(trials: pd.DataFrame) -> None:

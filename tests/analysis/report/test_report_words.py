@@ -146,6 +146,44 @@ def test_the_first_lines_name_the_models_that_are_programs(pilot: str, view: Any
     assert "A program" not in without
 
 
+def test_baselines_are_not_counted_as_models_in_the_summary(view: Any, row: Any, tmp_path: Path) -> None:
+    names = ["mock-strong", "mock-weak", "baseline/nearest-atom", "baseline/straight-line", "baseline/tracer"]
+    runs = [
+        responses(row, n, kind="model", run=f"{model}{label}", model=model, temperature=temperature)
+        for n, model in enumerate(names)
+        for label, temperature in ([("", None)] if "/" in model else [(f", temperature {t}", t) for t in (0.2, 0.7)])
+    ]
+    summary = report(view(runs), tmp_path / "out", AnalysisPlan())[1].split("\nSummary\n")[1]
+    assert summary.startswith("2 models under 4 conditions: from ")
+    assert " 3 baselines: from 66.7 % correct (baseline/tracer) to 83.3 % correct (baseline/nearest-atom)." in summary
+    only = report(view(runs[4:]), tmp_path / "only", AnalysisPlan())[1].split("\nSummary\n")[1]
+    assert only.startswith("3 baselines: from ")
+    assert "5 models" not in summary + only
+
+
+def test_the_sources_of_runs_are_explained(pilot: str, view: Any, row: Any, tmp_path: Path) -> None:
+    note = "Source of a model's run: api (Equipoise made the run) or import (another program made the run)."
+    assert note in pilot.split("\nParticipants and model runs\n")[1].split("\nExclusions\n", maxsplit=1)[0]
+    people = [responses(row, n, participant=f"P{n}") for n in range(1, 4)]
+    assert "Source of a model's run" not in report(view(people), tmp_path / "out", AnalysisPlan())[1]
+
+
+def test_the_sensitivity_of_tests_has_the_symbols_of_the_other_tables(view: Any, row: Any, tmp_path: Path) -> None:
+    plan = AnalysisPlan.model_validate({
+        "exclusions": [{"rule": "median_rt", "min_ms": 1000}],
+        "tests": {"counts": {"test": "chi_square", "of": "correct", "between": "condition"},
+                  "factorial": {"test": "anova", "of": "correct", "per": "participant",
+                                "within": ["condition", "level"]}},
+    })  # fmt: skip
+    people = [responses(row, n, participant=f"P{n}") for n in range(1, 7)]
+    analysis, text = report(view(people), tmp_path / "out", plan)
+    assert {"chisq", "F"} <= set(analysis.tables["sensitivity_tests"]["statistic_name"]), "the files keep the names"
+    assert "\ncondition × level\n" in text
+    assert "\ncondition:level\n" not in text
+    assert "\nχ²\n" in text
+    assert "\nchisq\n" not in text
+
+
 def test_the_interval_of_a_ratio_is_described(pilot: str) -> None:
     """The tables of differences have ratios with intervals, which are not those of a difference."""
     assert "model's accuracy / participants' accuracy, 95 % CI" in pilot
