@@ -92,12 +92,14 @@ def draw_response(person: Person, item: Item, is_check: bool, rng: np.random.Gen
     else:
         p_correct = 1 / (1 + np.exp(difficulty(item) - person.ability))
     if rng.random() < p_correct:
-        return item.key
+        return task.right_response(item.content, item.key)
     wrong = [
         response
         for response in task.responses(item.content)
         if not task.score(item.content, item.key, response).correct
     ]
+    if not wrong:  # Participants type their response.
+        return task.draw_wrong(item.content, item.key, random.Random(int(rng.integers(2**63))))
     return wrong[int(rng.integers(len(wrong)))]
 
 

@@ -41,7 +41,7 @@ def make_picture_study(folder: Path) -> Path:
         shutil.copy(MEDIA / name, assets)
     red, blue = ({"image": f"assets/{each}-is-right.png", "alt": f"A {each} square"} for each in ("red", "blue"))
     story = {"text": "Look at the *picture*.\n\nThen answer."}
-    circle = {"image": "assets/circle.svg", "alt": "A circle", "width_deg": 4.5}
+    circle = {"image": "assets/circle.svg", "alt": "A circle"}
     tone, clip = {"sound": "assets/tone.wav", "alt": "A tone"}, {"video": "assets/clip.mp4", "alt": "A clip"}
     several = {"at_least": 1, "at_most": 2}
     items = [

@@ -79,13 +79,6 @@ class ImagePart(AssetPart):
     """A picture."""
 
     image: AssetPath = Field(description="Path of a PNG, JPEG, WebP or SVG file, such as `assets/anna.png`.")
-    width_deg: float | None = Field(
-        default=None,
-        gt=0,
-        le=90,
-        description="Width in degrees of visual angle. Without it: the natural size, at most the width of the column.",
-        exclude_if=_is_none,
-    )
     width_px: int | None = Field(
         default=None, ge=1, description="Width of the file in pixels. Filled in.", exclude_if=_is_none
     )

@@ -13,7 +13,7 @@ from batteries.stimulus.parts import MEDIA_TYPES, kind_of, stored_name
 
 ADDRESS = "/asset/"
 """First part of the address of each file. The second part is the SHA-256 with the suffix of the file."""
-_MEASURES = {"image": ("width_px", "height_px", "width_deg"), "sound": ("duration_ms",), "video": ("duration_ms",)}
+_MEASURES = {"image": ("width_px", "height_px"), "sound": ("duration_ms",), "video": ("duration_ms",)}
 
 _markdown = MarkdownIt("commonmark", {"html": False})
 

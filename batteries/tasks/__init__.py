@@ -9,8 +9,12 @@ from pydantic import JsonValue
 
 from batteries.errors import InputError
 from batteries.tasks.blackbox_predict import BlackboxPredict
+from batteries.tasks.free_text import FreeText
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from batteries.tasks.multiple_choice import MultipleChoice
+from batteries.tasks.number import NumberTask
+from batteries.tasks.ranking import Ranking
+from batteries.tasks.rating import Rating
 from batteries.tasks.replies.reading import Reading
 from batteries.tasks.task import READING_WORDS_PER_MINUTE, Feedback, Score, Task
 
@@ -25,7 +29,18 @@ __all__ = [
     "task_named",
 ]
 
-TASKS: dict[str, Task] = {task.name: task for task in (MultipleChoice(), BlackboxPredict(), JsPsychPlugin())}
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        MultipleChoice(),
+        Rating(),
+        NumberTask(),
+        FreeText(),
+        Ranking(),
+        BlackboxPredict(),
+        JsPsychPlugin(),
+    )
+}
 
 
 def task_named(name: str) -> Task:

@@ -45,8 +45,8 @@ class Task(ABC):
     """A kind of item. Content, key and response are plain JSON values, which are sent and stored unchanged.
 
     Every task must satisfy three conditions. `responses` lists one response for each outcome that `score`
-    distinguishes. `score` is a pure function and accepts each of these responses. An item that `checked_content`
-    accepts can be shown and scored without an error.
+    distinguishes, unless participants type their response. `score` is a pure function and accepts each of these
+    responses. An item that `checked_content` accepts can be shown and scored without an error.
     """
 
     name: ClassVar[str]
@@ -82,18 +82,22 @@ class Task(ABC):
                 )
             return whole
         try:
-            self.check_response(whole, key)
+            self.check_key(whole, key)
         except InputError as error:
             raise InputError(f"the answer key is not a possible response: {error}") from None
         return whole
 
     @abstractmethod
     def responses(self, content: dict[str, Any]) -> list[JsonValue]:
-        """Return one response for each outcome that `score` distinguishes."""
+        """Return one response for each outcome that `score` distinguishes; empty if the response is typed freely."""
 
     @abstractmethod
     def check_response(self, content: dict[str, Any], response: JsonValue) -> None:
         """Raise an InputError if `response` does not have the form of a response to this task."""
+
+    def check_key(self, content: dict[str, Any], key: JsonValue) -> None:
+        """Raise an InputError if `key` does not have the form of a key, which is usually the form of a response."""
+        self.check_response(content, key)
 
     @abstractmethod
     def score(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Score:
@@ -147,8 +151,13 @@ class Task(ABC):
         raise NotImplementedError
 
     def chance(self, content: dict[str, Any]) -> float:
-        """Return the probability that a random response to a graded item is correct."""
-        return 1 / len(self.responses(content))
+        """Return the probability that a random response to a graded item is correct; 0 if the response is typed."""
+        responses = self.responses(content)
+        return 1 / len(responses) if responses else 0.0
+
+    def right_response(self, content: dict[str, Any], key: JsonValue) -> JsonValue:
+        """Return a right response to a graded item. If the key has the form of a response, this response is the key."""
+        return key
 
     def value(self, content: dict[str, Any], response: JsonValue) -> float | None:
         """Return a response as a number for the analysis, such as a rating; None if the response is not a number."""
@@ -167,6 +176,14 @@ class Task(ABC):
         A task whose `responses` are not all possible responses, such as a text or a rating, has its own method.
         """
         return rng.choice(self.responses(content))
+
+    def draw_wrong(self, content: dict[str, Any], key: JsonValue, rng: random.Random) -> JsonValue:
+        """Draw a wrong response to a graded item, or any response if no wrong one is found."""
+        wrong = [one for one in self.responses(content) if not self.score(content, key, one).correct]
+        if wrong:
+            return rng.choice(wrong)
+        drawn = [self.draw(content, rng) for _ in range(100)]
+        return next((one for one in drawn if not self.score(content, key, one).correct), drawn[0])
 
 
 def _differ_in_words(one: JsonValue, other: JsonValue) -> bool:

@@ -11,8 +11,9 @@ from pathlib import Path
 from batteries.files.atomic_write import atomic_write
 from batteries.files.csv_files import write_rows
 from batteries.items import Item
-from batteries.stimulus.parts import option_words
 from batteries.tasks import task_named
+from batteries.tasks.blackbox_predict import BlackboxPredict
+from batteries.tasks.multiple_choice import MultipleChoice
 from batteries.tasks.replies import several_numbers
 from experiment.models.prompts.requests import PromptRequest, Requests
 
@@ -76,15 +77,17 @@ def _reply(model: MockModel, request: PromptRequest, item: Item, seed: int) -> s
     if not item.is_graded:
         response = task.draw(item.content, of_item)
     elif is_correct:
-        response = item.key
+        response = task.right_response(item.content, item.key)
     else:
-        response = of_item.choice([other for other in task.responses(item.content) if other != item.key])
+        response = task.draw_wrong(item.content, item.key, of_item)
     if of_request.random() < (request.request_id.temperature or 0) / 4:
         is_invalid, response = False, task.draw(item.content, of_request)
     if is_invalid:
         return "I cannot say what the answer is."
-    if isinstance(response, int):
-        return f"{response}\n{option_words(item.content)[response - 1]}\n{_REASON}"
-    if isinstance(response, list):
+    if isinstance(response, list) and item.content.get("several"):
         return f"{', '.join(map(str, response)) or several_numbers.NONE}\n{_REASON}"
-    return f"Prediction: {response}\nReason: {_REASON}"
+    if item.task == MultipleChoice.name:
+        return f"{response}\n{task.choice(item.content, response)}\n{_REASON}"
+    if item.task == BlackboxPredict.name:
+        return f"Prediction: {response}\nReason: {_REASON}"
+    return str(response)

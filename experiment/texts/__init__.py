@@ -25,6 +25,7 @@ FORMER_NAMES = {
     "place_given_away": "slot_given_away",
     "places_of_address_taken": "slots_of_address_taken",
     "lab_leave": "lab_stop_for_now",
+    "blackbox_submit": "submit_answer",
 }
 """Renamed texts: the former name and the present name of each text. `study.yaml` may still contain former names.
 

@@ -249,9 +249,10 @@ def test_the_page_on_prompts_names_every_style_and_every_name_for_templates() ->
     page = DOCS / "how-to" / "run-models.md"
     assert documented_in(page, "Choose a style") == {style for task in DEFAULT_STYLES for style in styles_of(task)}
     names = set()
-    for sample in ("intuition-single", "blackbox-predict"):
-        requests = requests_for(load_study(ROOT / "equipoise" / "studies" / sample))
-        names |= set(requests._variables(requests.items[0]))
+    samples = ROOT / "equipoise" / "studies"
+    for folder in (samples / "intuition-single", samples / "blackbox-predict", ROOT / "tests" / "question_study"):
+        requests = requests_for(load_study(folder))
+        names |= {name for item in requests.items for name in requests._variables(item)}
     assert documented_in(page, "Write your own template") == names
 
 

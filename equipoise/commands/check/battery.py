@@ -65,27 +65,26 @@ def _questions(battery: Battery) -> list[Item]:
 def answer_keys_point(study: Study) -> Point:
     """Check that the right answer is in each position equally often, in the battery and in each group."""
     subject = "Answer keys"
-    graded = [item for item in study.test_items if item.is_graded]
-    if not graded:
+    if not any(item.is_graded for item in study.test_items):
         return passed(subject, "no test item has a right answer (`key: null`), so no accuracy will be computed.")
-    tested = [item for item in graded if not isinstance(item.key, list)]
+    graded = [item for item in study.test_items if _is_choice(item)]
+    if not graded:
+        return passed(subject, "no test item has options, so right answers have no positions.")
     by_group = {
-        group: Counter(_right(item) for item in items if item.is_graded and not isinstance(item.key, list))
+        group: Counter(_right(item) for item in items if _is_choice(item))
         for group, items in sorted(study.test_items_by_group.items())
     }
     total = sum(by_group.values(), Counter[str]())
-    if not total:
-        return passed(subject, "no test item has one right answer, so no position is right more often than others.")
     most_often, n_most = total.most_common(1)[0]
     n_items = total.total()
-    n_ungraded = len(study.test_items) - len(graded)
-    items = f"{n_items} graded test items" if n_ungraded else f"{n_items} test items"
+    n_ungraded = sum(not item.is_graded for item in study.test_items)
+    items = f"{n_items} graded test items with options" if n_items < len(study.test_items) else f"{n_items} test items"
     habit = f"always answering {most_often} is right in {n_most} of {items} ({n_most / n_items:.0%})"
     if n_ungraded:
         habit = f"{n_ungraded} of {len(study.test_items)} test items are ungraded (`key: null`); {habit}"
     if any(task_named(item.task).categories for item in graded):
         return _over_groups(subject, by_group, habit)
-    chance = sum(task_named(item.task).chance(item.content) for item in tested) / n_items
+    chance = sum(task_named(item.task).chance(item.content) for item in graded) / n_items
     if n_most / n_items > chance + MOST_ABOVE_CHANCE:
         return needs_attention(
             subject,
@@ -113,6 +112,16 @@ def _over_groups(subject: str, by_group: dict[int, Counter[str]], habit: str) ->
     if any(high - low > MOST_ITEMS_APART for low, high in apart.values()):
         return needs_attention(subject, found, "add a factor with the right answer to `design.balance`.")
     return passed(subject, found)
+
+
+def _is_choice(item: Item) -> bool:
+    """Return True if an item has options and one right one among them, such as the ports of a Black Box."""
+    task = task_named(item.task)
+    return (
+        item.is_graded
+        and not item.content.get("several")
+        and bool(task.categories or task.choice(item.content, item.key) is not None)
+    )
 
 
 def _right(item: Item) -> str:

@@ -181,7 +181,7 @@ def _add_answer_line(column: ScreenColumn, content: dict[str, Any], moment: Tria
 
 def _add_submit(column: ScreenColumn, moment: TrialMoment, size_px: int) -> None:
     sheet = column.sheet
-    label = paragraph(sheet, sheet.words.say("blackbox_submit"), size_px, column.width_px - 2 * size_px, "bold")
+    label = paragraph(sheet, sheet.words.say("submit_answer"), size_px, column.width_px - 2 * size_px, "bold")
     height_px = max(sheet.target_px, label.height_px + round(0.6 * size_px))
     can_submit = moment.response_state.chosen is not None
 

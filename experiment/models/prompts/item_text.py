@@ -5,11 +5,14 @@ from typing import Any
 
 from batteries.blackbox import Port
 from batteries.blackbox.rules import Side
+from batteries.tasks.rating import MOST_BUTTONS, points_of
 from experiment.models.prompts.media import mark
 from experiment.texts import ENGLISH, Texts
 
 _ARROWS = {Side.NORTH: "v", Side.SOUTH: "^", Side.WEST: ">", Side.EAST: "<"}
 _OUTCOMES = ("absorbed", "reflected")
+OPTIONS = frozenset({"multiple_choice", "ranking"})
+"""The tasks with numbered options."""
 
 
 def content_variables(task: str, content: Mapping[str, Any], words: Texts = ENGLISH) -> dict[str, Any]:
@@ -18,7 +21,7 @@ def content_variables(task: str, content: Mapping[str, Any], words: Texts = ENGL
     Parameters
     ----------
     task
-        `multiple_choice` or `blackbox_predict`.
+        The item's task; not `jspsych`.
     content
         The item's content.
     words
@@ -27,22 +30,26 @@ def content_variables(task: str, content: Mapping[str, Any], words: Texts = ENGL
     Returns
     -------
     dict
-        `text` (with the stimulus), `prompt`, `options` and `several`; for Black Box, `size`, `atoms`, `entry` and
-        `board` (the board drawn as text).
+        The fields of the content; `text` begins with the stimulus. For multiple choice, also `several`. For a rating,
+        also `points`, the list of the points with their words. For Black Box, `size`, `atoms`, `entry` and `board` (the
+        board drawn as text).
     """
-    if task == "multiple_choice":
+    if task == "blackbox_predict":
         return {
-            "text": _story(content, words),
-            "prompt": content["prompt"],
-            "options": [_words_or_mark(option, words) for option in content["options"]],
-            "several": content.get("several", {}),
+            "size": content["size"],
+            "atoms": sorted([row, column] for row, column in content["atoms"]),
+            "entry": content["entry"],
+            "board": board_text(content, ENGLISH),
         }
-    return {
-        "size": content["size"],
-        "atoms": sorted([row, column] for row, column in content["atoms"]),
-        "entry": content["entry"],
-        "board": board_text(content, ENGLISH),
-    }
+    shown = {**content, "text": _story(content, words)}
+    shown.pop("stimulus", None)
+    if task in OPTIONS:
+        shown["options"] = _options(content, words)
+    if task == "multiple_choice":
+        shown["several"] = content.get("several", {})
+    if task == "rating":
+        shown["points"] = _scale_in_words(content)
+    return shown
 
 
 def shown_item(task: str, content: Mapping[str, Any], words: Texts) -> str:
@@ -51,19 +58,54 @@ def shown_item(task: str, content: Mapping[str, Any], words: Texts) -> str:
     Parameters
     ----------
     task
-        `multiple_choice` or `blackbox_predict`.
+        The item's task; not `jspsych`.
     content
         The item's content.
     words
         The texts for one study: labels and messages in its language.
     """
-    if task == "multiple_choice":
-        options = [_words_or_mark(option, words) for option in content["options"]]
-        numbered = "\n".join(f"{number}. {option}" for number, option in enumerate(options, start=1))
-        several = content.get("several")
-        help_text = words.say("several_reply_help", **several) if several else words.say("multiple_choice_help")
-        parts = [_story(content, words).strip(), content["prompt"], numbered, help_text]
-        return "\n\n".join(part for part in parts if part)
+    if task == "blackbox_predict":
+        return _shown_board(content, words)
+    answer = []
+    if task in OPTIONS:
+        answer = [f"{number}. {option}" for number, option in enumerate(_options(content, words), start=1)]
+    elif task == "rating":
+        answer = _scale_in_words(content)
+    parts = [_story(content, words).strip(), content["prompt"], "\n".join(answer), answer_help(task, content, words)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def answer_help(task: str, content: Mapping[str, Any], words: Texts) -> str:
+    """Return the text that tells people how to answer an item. The page shows it again after an impossible answer."""
+    match task:
+        case "number":
+            name = "number_help_decimals" if content["decimals"] else "number_help"
+            return words.say(name, low=content["low"], high=content["high"], decimals=content["decimals"])
+        case "ranking":
+            return words.say("ranking_help")
+        case "free_text":
+            return words.say("free_text_help", number=content["most_characters"])
+        case "rating" if content["shown_as"] == "slider":
+            return words.say("rating_slider_help")
+        case "blackbox_predict":
+            return words.say("blackbox_no_answer")
+        case "multiple_choice" if content.get("several"):
+            return words.say("several_reply_help", **content["several"])
+    return words.say("multiple_choice_help")
+
+
+def _scale_in_words(content: Mapping[str, Any]) -> list[str]:
+    """Return the points of a scale with their words. A slider with many points is described by its two ends."""
+    points, labels = points_of(content["low"], content["high"], content["step"]), content["labels"]
+    if len(labels) == len(points):
+        return [f"{point} = {label}" for point, label in zip(points, labels, strict=True)]
+    ends = [f"{point} = {label}" for point, label in zip((points[0], points[-1]), labels, strict=False)]
+    ends = ends or [str(points[0]), str(points[-1])]
+    between = [str(point) for point in points[1:-1]] if len(points) <= MOST_BUTTONS else ["..."]
+    return [ends[0], *between, ends[1]]
+
+
+def _shown_board(content: Mapping[str, Any], words: Texts) -> str:
     port = Port.parse(content["entry"])
     buttons = "\n".join(f"{words.say(name)} ({words.say(f'{name}_hint')})" for name in _OUTCOMES)
     return "\n\n".join([
@@ -82,6 +124,10 @@ def _story(content: Mapping[str, Any], words: Texts) -> str:
     return "\n\n".join([*parts, content["text"]] if content["text"] else parts)
 
 
+def _options(content: Mapping[str, Any], words: Texts) -> list[str]:
+    return [_words_or_mark(option, words) for option in content["options"]]
+
+
 def _words_or_mark(entry: Any, words: Texts) -> str:
     if isinstance(entry, str):
         return entry
@@ -89,9 +135,10 @@ def _words_or_mark(entry: Any, words: Texts) -> str:
 
 
 def response_in_words(task: str, response: Any, content: Mapping[str, Any], words: Texts) -> str:
-    """Return a response as people choose it: the number of an option, or the outcome of a ray in words."""
-    if task == "multiple_choice":
-        return ", ".join(map(str, response)) if isinstance(response, list) else str(response)
+    """Return a response as people give it: a number, a text, or the outcome of a ray in words."""
+    if task != "blackbox_predict":
+        is_several = isinstance(response, list) and bool(content.get("several"))
+        return ", ".join(map(str, response)) if is_several else str(response)
     if response in _OUTCOMES:
         return words.say(response)
     name = _port_name(Port.parse(response), words)

@@ -5,10 +5,13 @@ No other module of `prompts` reads answer keys. This module reads only the keys 
 
 from typing import Any
 
+from pydantic import JsonValue
+
 from batteries.errors import InputError
 from batteries.items import Item
 from batteries.tasks import task_named
 from experiment.models.prompts.item_text import (
+    answer_help,
     cells_in_words,
     content_variables,
     response_in_words,
@@ -17,8 +20,6 @@ from experiment.models.prompts.item_text import (
 from experiment.study.definition import Study
 
 _DECIMAL_COMMA = frozenset({"de", "es"})
-_HINTS = {"multiple_choice": "multiple_choice_help", "blackbox_predict": "blackbox_no_answer"}
-"""For each task, the name of the text that the web page shows after an impossible response."""
 
 
 def examples(study: Study, task: str, shots: int) -> list[dict[str, Any]]:
@@ -55,9 +56,7 @@ def examples(study: Study, task: str, shots: int) -> list[dict[str, Any]]:
         )
     solved = []
     for item in items[:shots]:
-        variables = content_variables(task, item.content, study.words) | {"answer": item.key}
-        if task == "blackbox_predict" and item.key == item.content["entry"]:
-            variables["answer"] = "reflected"
+        variables = content_variables(task, item.content, study.words) | {"answer": _right_response(item)}
         if task == "multiple_choice":
             if not variables["several"]:  # Left out, so that the digests of earlier prompts stay the same.
                 del variables["several"]
@@ -67,6 +66,10 @@ def examples(study: Study, task: str, shots: int) -> list[dict[str, Any]]:
             variables["answer_text"] = ", ".join(variables["options"][int(str(number)) - 1] for number in numbers)
         solved.append(variables)
     return solved
+
+
+def _right_response(item: Item) -> JsonValue:
+    return task_named(item.task).right_response(item.content, item.key)
 
 
 def instruction_pages(study: Study) -> list[str]:
@@ -120,8 +123,10 @@ def practice_trials(study: Study) -> list[dict[str, str]]:
         {
             "heading": practice_heading(study, item),
             "item": shown_item(item.task, item.content, words),
-            "response": words.say("your_answer_is", answer=response_in_words(item.task, item.key, item.content, words)),
-            "feedback": _feedback(study, item, item.key),
+            "response": words.say(
+                "your_answer_is", answer=response_in_words(item.task, _right_response(item), item.content, words)
+            ),
+            "feedback": _feedback(study, item, _right_response(item)),
         }
         for item in practice_items(study)
         if item.is_graded
@@ -144,9 +149,8 @@ def feedback_on_reply(study: Study, item: Item, reply: str) -> str:
     reading = task_named(item.task).read_reply(item.content, reply)
     if reading.is_valid:
         return _feedback(study, item, reading.response)
-    several = item.content.get("several")
-    hint = study.words.say("several_reply_help", **several) if several else study.words.say(_HINTS[item.task])  # type: ignore[arg-type]
-    return "\n".join(filter(None, [hint, _feedback(study, item, None)]))
+    help_words = answer_help(item.task, item.content, study.words)
+    return "\n".join(filter(None, [help_words, _feedback(study, item, None)]))
 
 
 def _feedback(study: Study, item: Item, response: Any) -> str:

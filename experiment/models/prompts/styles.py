@@ -19,7 +19,14 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from batteries.errors import InputError
 from batteries.files.file_reading import read_text
 
-DEFAULT_STYLES = {"multiple_choice": "three-lines", "blackbox_predict": "baseline"}
+DEFAULT_STYLES = {
+    "multiple_choice": "three-lines",
+    "blackbox_predict": "baseline",
+    "rating": "answer-only",
+    "number": "answer-only",
+    "free_text": "answer-only",
+    "ranking": "answer-only",
+}
 """The default style of each task."""
 HUMAN_EQUIVALENT = "human-equivalent"
 """The style with the instructions and practice that people get.

@@ -180,7 +180,11 @@ async function timelineOf(study: Study, session: Session): Promise<Timeline> {
       showEnded(main, ended);
     };
   };
-  return sessionTimeline(study, session, { jsPsych, bar, outbox, frames, plugins, reach, onEnded });
+  const onFailure = (error: unknown) => {
+    showEarlyEnd = () => showFailure(error);
+    jsPsych.abortExperiment();
+  };
+  return sessionTimeline(study, session, { jsPsych, bar, outbox, frames, plugins, reach, onEnded, onFailure });
 }
 
 async function withdraw(): Promise<void> {

@@ -1,10 +1,11 @@
 /** A trial of our plugins: fixation, then the stimulus until a response, then in practice the server's feedback. */
 import type { JsPsych } from "jspsych";
+import type { StimulusParts } from "./assets/stimulus-parts";
 import { ResponseWindow } from "./timing/response-window";
 import type { Feedback, ResponseValue, TrialData } from "./saving/server-api";
 import { html } from "./pages/dom";
 import { keepFramesComing, showAfterFixation, untilFrameBetweenTrials } from "./timing/fixation";
-import { firstText, type Onset, watchOnset } from "./timing/onset";
+import { askForOnset, type Onset, watchOnset } from "./timing/onset";
 import { inputOf } from "./timing/input-events";
 import { TrialSignals } from "./signals";
 import { say, TEXTS_LANGUAGE } from "./pages/texts";
@@ -16,6 +17,8 @@ export interface Stimulus<R extends ResponseValue> {
   element: HTMLElement;
   /** The controls for responses. They are marked as disabled while no response is accepted. */
   controls: Element[];
+  /** The pictures and sounds of the stimulus, if the task can have them. */
+  media?: StimulusParts;
   /** Resolves with the first response that `responseWindow` accepts, and the input event of the response. */
   responded(responseWindow: ResponseWindow): Promise<GivenResponse<R>>;
   /** Shows that no more responses are accepted. The stimulus stays on the screen. */
@@ -66,21 +69,23 @@ export async function runTrial<R extends ResponseValue>(
     () => {
       stimulus = build();
       if (timeLeft) stimulus.element.prepend(timeLeft.element);
-      firstText(stimulus.element).setAttribute("elementtiming", "stimulus");
+      askForOnset(stimulus.element);
       if (trial.reading_ms > 0) markReading(stimulus, true);
       responded = stimulus.responded(responseWindow);
       on_load(); // while the fixation cross is visible, the page has time for its other work on the trial
-      return stimulus.element;
+      return stimulus;
     },
     trial.fixation_ms,
     trial.frame_ms,
   );
+  stimulus.media?.start();
   const onset = watchOnset(stimulus.element, end_ms);
   if (trial.reading_ms === 0) void responseWindow.open(end_ms + trial.frame_ms); // earlier, the stimulus is not visible
   const timeIsOver = keepTime(stimulus, responseWindow, onset, timeLeft, trial);
   void keepFramesComing(stimulus.element).then(() => {
     responseWindow.close();
     counted.stop();
+    stimulus.media?.stop();
   });
   setTimeout(() => {
     // Screen readers begin to read the focused stimulus. Focus it after the paint, to keep the onset frame short.

@@ -2,17 +2,24 @@
  * A participant who resumes gets a welcome page instead of the instructions.
  */
 import type { JsPsych } from "jspsych";
-import { api, type Ended, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
+import { api, type Ended, type MultipleChoiceContent, type ResponseValue, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
 import { begunTrial, forgetBegun } from "./saving/trial-attempts";
 import { SessionProgress, isPractice } from "./session-progress";
+import { assets } from "./assets/asset-loader";
 import { html } from "./pages/dom";
 import { type ForeignPlugin, ForeignTrial, withFixation } from "./plugins/published-plugins";
-import BlackboxPredictPlugin, { BlackboxStimulus } from "./plugins/blackbox-predict";
+import BlackboxPredictPlugin from "./plugins/blackbox-predict";
 import DemographicsPlugin, { type DemographicsData } from "./plugins/demographics";
 import FeedbackAgainPlugin from "./plugins/feedback-again";
-import MultipleChoicePlugin, { MultipleChoiceStimulus } from "./plugins/multiple-choice";
+import FreeTextPlugin from "./plugins/free-text";
+import LoadingPlugin from "./plugins/loading";
+import MultipleChoicePlugin from "./plugins/multiple-choice";
+import NumberPlugin from "./plugins/number";
 import PagePlugin from "./plugins/page";
-import type { TrialFeedback } from "./run-trial";
+import RankingPlugin from "./plugins/ranking";
+import RatingPlugin from "./plugins/rating";
+import type { TrialPlugin } from "./plugins/trial-plugin";
+import type { TrialFeedback, TrialParameters } from "./run-trial";
 import type { Outbox } from "./saving/outbox";
 import type { StudyBar } from "./pages/study-bar";
 import { say, TEXTS_LANGUAGE, type TextName } from "./pages/texts";
@@ -43,6 +50,8 @@ export interface Surroundings {
   reach: <T>(request: () => Promise<T>) => Promise<T>;
   /** Called if the study ends before the participant has answered all questions. */
   onEnded: (ended: Ended) => void;
+  /** Called if a picture or a sound cannot be loaded. */
+  onFailure: (error: unknown) => void;
 }
 
 export function sessionTimeline(study: Study, session: Session, surroundings: Surroundings): Timeline {
@@ -51,17 +60,19 @@ export function sessionTimeline(study: Study, session: Session, surroundings: Su
   const hasSkipped = skipInterrupted(session, progress, surroundings.outbox);
   const fullscreen = study.fullscreen && canGoFullscreen();
   const isNew = progress.next_trial_index === 0;
+  const toCome = session.trials.slice(progress.next_trial_index);
+  assets.begin(new Map(toCome.map((trial) => [trial.trial_index, addressesOf(trial)])));
   return [
     ...demographics(session, surroundings),
     ...(isNew && fullscreen ? [fullscreenPage()] : []),
     ...(isNew ? instructions(study, session) : welcomeBack(session, progress, hasSkipped, fullscreen)),
     ...feedbackAgain(session, progress, surroundings),
-    ...session.trials.slice(progress.next_trial_index).map((trial) => step(trial, session, progress, surroundings)),
+    ...toCome.map((trial) => step(trial, session, progress, surroundings)),
   ];
 }
 
 /** Shows the feedback on the last practice trial again, if the participant left the page before the next trial began. */
-function feedbackAgain(session: Session, progress: SessionProgress, { bar }: Surroundings): Timeline {
+function feedbackAgain(session: Session, progress: SessionProgress, { bar, jsPsych }: Surroundings): Timeline {
   const begun = begunTrial(session.session);
   const trial = begun?.answered && session.trials[begun.trial_index];
   const isLatest = begun && trial && isPractice(trial) && begun.trial_index < progress.next_trial_index;
@@ -71,10 +82,8 @@ function feedbackAgain(session: Session, progress: SessionProgress, { bar }: Sur
   const shown = withNote(feedback, progress);
   if (trial.task === "jspsych") return [feedbackPage(() => shown)];
   const unlimited = { reading_ms: 0, deadline_ms: null }; // the feedback has no time limit
-  const stimulus = (keyboard: HTMLElement) =>
-    trial.task === "multiple_choice"
-      ? new MultipleChoiceStimulus({ ...trial.content, ...unlimited }, keyboard)
-      : new BlackboxStimulus({ ...trial.content, ...unlimited }, keyboard);
+  const plugin = new PLUGINS[trial.task](jsPsych) as TrialPlugin<ResponseValue, TrialParameters>;
+  const stimulus = (keyboard: HTMLElement) => plugin.stimulus({ ...trial.content, ...unlimited } as unknown as TrialParameters, keyboard);
   return [{ type: FeedbackAgainPlugin, stimulus, response, feedback: shown, on_load: () => bar.showTrial(progress.position(trial)) }];
 }
 
@@ -140,10 +149,26 @@ function step(trial: SessionTrial, session: Session, progress: SessionProgress, 
   return {
     timeline: [
       ...(isFirstOfVisit ? [] : pageBefore(trial, session, progress)),
+      loading(trial, surroundings),
       trialDescription(trial, session, progress, surroundings),
     ],
     conditional_function: () => progress.trial === trial,
   };
+}
+
+/** Waits for the pictures and sounds of a trial, if they are not here yet. */
+function loading({ trial_index }: SessionTrial, { onFailure }: Surroundings): TimelinePart {
+  return {
+    timeline: [{ type: LoadingPlugin, trial_index, on_failure: onFailure }],
+    conditional_function: () => !assets.isReady(trial_index),
+  };
+}
+
+/** Returns the addresses of the pictures, sounds and videos that a trial shows. */
+function addressesOf({ content }: SessionTrial): string[] {
+  const { stimulus, options } = content as Partial<MultipleChoiceContent>;
+  const parts = [...(stimulus ?? []), ...(options ?? [])];
+  return parts.flatMap((part) => (typeof part === "object" && "src" in part ? [part.src] : []));
 }
 
 function pageBefore(trial: SessionTrial, { breaks }: Session, progress: SessionProgress): Timeline {
@@ -165,10 +190,20 @@ function trialDescription(trial: SessionTrial, session: Session, progress: Sessi
 }
 
 type OwnTrial = Exclude<SessionTrial, { task: "jspsych" }>;
+
+const PLUGINS = {
+  blackbox_predict: BlackboxPredictPlugin,
+  free_text: FreeTextPlugin,
+  multiple_choice: MultipleChoicePlugin,
+  number: NumberPlugin,
+  ranking: RankingPlugin,
+  rating: RatingPlugin,
+} satisfies Record<OwnTrial["task"], unknown>;
+
 type ForeignSessionTrial = Extract<SessionTrial, { task: "jspsych" }>;
 
 function ownTrial(trial: OwnTrial, session: Session, { frames }: Surroundings, record: TrialRecord): TimelinePart {
-  const plugin = trial.task === "multiple_choice" ? MultipleChoicePlugin : BlackboxPredictPlugin;
+  const plugin = PLUGINS[trial.task];
   return {
     type: plugin,
     ...trial.content,
@@ -178,6 +213,7 @@ function ownTrial(trial: OwnTrial, session: Session, { frames }: Surroundings, r
     deadline_ms: isPractice(trial) ? null : session.deadline_ms,
     on_load: () => record.begin(),
     on_shown: () => record.remember(),
+    on_finish: () => assets.release(trial.trial_index),
     on_response: (data: TrialData) => record.respond(data, plugin.info.name, plugin.info.version),
   };
 }

@@ -59,7 +59,7 @@ def test_the_digests_of_batteries_without_a_stimulus_stay_the_same(name: str) ->
 
 def test_a_battery_contains_the_digests_and_measures_of_its_files(tmp_path: Path) -> None:
     data = picture()
-    image = {"image": put(tmp_path, "anna.png", data), "alt": "A red square", "width_deg": 8.0}
+    image = {"image": put(tmp_path, "anna.png", data), "alt": "A red square"}
     sound = {"sound": put(tmp_path, "tone.wav", (MEDIA / "tone.wav").read_bytes()), "alt": "A tone"}
     video = {"video": put(tmp_path, "clip.mp4", (MEDIA / "clip.mp4").read_bytes()), "alt": "A clip"}
     text = {"text": "A *short* story."}

@@ -167,7 +167,6 @@ def test_an_invalid_option_is_refused_with_its_number(option: Any, said: str) ->
         ("A story", "`stimulus.0`: a part must have a field"),
         ({"text": ""}, "`stimulus.0.text` is empty."),
         ({"sound": "assets/a.wav"}, "`stimulus.0.alt` is missing. Fix: add it."),
-        ({"image": "assets/a.png", "alt": "x", "width_deg": 0}, "`stimulus.0.width_deg` must be greater than 0"),
         ({"video": "assets/a.mp4", "alt": "x", "sha256": "abc"}, "`stimulus.0.sha256` must match the pattern"),
     ],
 )
@@ -182,7 +181,6 @@ def test_the_wording_of_a_stimulus_may_change_but_not_its_files() -> None:
     assert TASK.is_reworded(content, reworded)
     for changed in (
         [story, {**ANNA, "sha256": "2" * 64}],
-        [story, {**ANNA, "width_deg": 4.0}],
         [ANNA, story],
         [story],
         [story, ANNA, ANNA],

@@ -124,9 +124,9 @@ def test_the_page_gets_addresses_and_html_and_no_names_of_files(app: Flask) -> N
     text, circle = question["stimulus"]
     assert text == {"kind": "text", "html": "<p>Look at the <em>picture</em>.</p>\n<p>Then answer.</p>\n"}
     drawing = address(DRAWING.encode(), ".svg")
-    size = {"width_px": 80, "height_px": 60, "width_deg": 4.5}
+    size = {"width_px": 80, "height_px": 60}
     assert circle == {"kind": "image", "src": drawing, "alt": "A circle", **size}
-    size = {"width_px": 6, "height_px": 4, "width_deg": None}
+    size = {"width_px": 6, "height_px": 4}
     red = {"kind": "image", "src": address(picture(), ".png"), "alt": "A red square", **size}
     assert question["options"][0] == red
     tone, clip = contents["What did you notice?"]["stimulus"]

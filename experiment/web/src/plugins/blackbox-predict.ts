@@ -1,16 +1,17 @@
-import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
+import { type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
 import type { ResponseWindow } from "../timing/response-window";
-import type { BlackboxContent, BlackboxSolution, TrialData } from "../saving/server-api";
+import type { BlackboxContent, BlackboxSolution } from "../saving/server-api";
 import { Board, describeBoard } from "./blackbox-board";
 import { portName, rayPath } from "./blackbox-words";
 import { html } from "../pages/dom";
 import { isPort, type Port, port, portsOf, type Side } from "./blackbox-ports";
-import { type GivenResponse, runTrial, type SimulatedParticipant, simulatedData, type Stimulus, type TrialParameters } from "../run-trial";
+import type { GivenResponse, Stimulus, TrialParameters } from "../run-trial";
 import { say, TEXTS_LANGUAGE } from "../pages/texts";
 import { usesTouch } from "../timing/input-hints";
 import { digitOf, letterOf } from "../timing/response-keys";
 import { type TimeBounds, timeHints } from "../timing/time-hints";
 import { trialData, trialParameters } from "./shared-info";
+import { TrialPlugin } from "./trial-plugin";
 
 const info = {
   name: "blackbox-predict",
@@ -37,46 +38,22 @@ type Trial = TrialType<Info> & BlackboxContent & TrialParameters;
 type Prediction = "absorbed" | "reflected" | Port;
 
 /** A Black Box with visible atoms: where does the ray leave? The participant chooses a response, and then submits it. */
-export default class BlackboxPredictPlugin implements JsPsychPlugin<Info> {
+export default class BlackboxPredictPlugin extends TrialPlugin<string, Trial> implements JsPsychPlugin<Info> {
   static info = info;
 
-  constructor(private jsPsych: JsPsych) {}
-
-  trial(display: HTMLElement, trial: Trial, on_load: () => void = () => {}): Promise<TrialData<string>> {
-    return this.run(display, trial, on_load);
+  stimulus(trial: Trial, keyboard: HTMLElement) {
+    return new BlackboxStimulus(trial, keyboard);
   }
 
-  async simulate(
-    trial: Trial,
-    simulation_mode: "data-only" | "visual",
-    simulation_options: { data?: Partial<TrialData<string>> },
-    on_load: () => void = () => {},
-  ): Promise<TrialData<string>> {
+  protected randomResponse({ size }: Trial) {
+    const predictions: Prediction[] = ["absorbed", "reflected", ...portsOf(size)];
+    return this.jsPsych.randomization.sampleWithoutReplacement(predictions, 1)[0]!;
+  }
+
+  protected giveResponse(response: string, rt_ms: number, { reading_ms }: Trial) {
     const api = this.jsPsych.pluginAPI;
-    const { sampleWithoutReplacement } = this.jsPsych.randomization;
-    const predictions: Prediction[] = ["absorbed", "reflected", ...portsOf(trial.size)];
-    const data: TrialData<string> = api.mergeSimulationData(
-      simulatedData(this.jsPsych, trial, sampleWithoutReplacement(predictions, 1)[0]!),
-      simulation_options,
-    );
-    if (simulation_mode === "data-only") {
-      on_load();
-      await trial.on_response(data);
-      return data;
-    }
-    return this.run(this.jsPsych.getDisplayElement(), trial, on_load, {
-      respond: () => {
-        if (data.response === null || data.rt_ms === null) return;
-        for (const key of keysFor(data.response)) api.pressKey(key, (trial.reading_ms + data.rt_ms) / 2);
-        api.pressKey("Enter", data.rt_ms);
-      },
-      continue: (button) => api.clickTarget(button, data.rt_ms ?? trial.reading_ms),
-    });
-  }
-
-  private run(display: HTMLElement, trial: Trial, on_load: () => void, simulated?: SimulatedParticipant) {
-    const build = () => new BlackboxStimulus(trial, this.jsPsych.getDisplayContainerElement());
-    return runTrial(display, build, trial, on_load, simulated);
+    for (const key of keysFor(response)) api.pressKey(key, (reading_ms + rt_ms) / 2);
+    api.pressKey("Enter", rt_ms);
   }
 }
 
@@ -102,7 +79,7 @@ export class BlackboxStimulus implements Stimulus<string> {
   private words: HTMLElement;
   private responseButtons: HTMLButtonElement[];
   private responseText = html("p", { id: "response-text", role: "status" }, say("blackbox_no_answer"));
-  private submitButton = html("button", { id: "submit-response", class: "primary", type: "button", disabled: true }, say("blackbox_submit"));
+  private submitButton = html("button", { id: "submit-response", class: "primary", type: "button", disabled: true }, say("submit_answer"));
   private choice: Prediction | null = null;
   /** The side whose letter was typed, while the digit of the port is missing. */
   private typedSide: Side | null = null;

@@ -1,28 +1,32 @@
-import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
+import { type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
+import { picture, type StimulusParts, together } from "../assets/stimulus-parts";
 import type { ResponseWindow } from "../timing/response-window";
-import type { MultipleChoiceContent, TrialData } from "../saving/server-api";
+import type { ImagePart, MultipleChoiceContent } from "../saving/server-api";
 import { html } from "../pages/dom";
-import { type GivenResponse, runTrial, type SimulatedParticipant, simulatedData, type Stimulus, type TrialParameters } from "../run-trial";
+import type { GivenResponse, Stimulus, TrialParameters } from "../run-trial";
 import { say, TEXTS_LANGUAGE } from "../pages/texts";
 import { usesTouch } from "../timing/input-hints";
 import { digitOf } from "../timing/response-keys";
-import { type TimeBounds, timeHints } from "../timing/time-hints";
-import { trialData, trialParameters } from "./shared-info";
+import type { TimeBounds } from "../timing/time-hints";
+import { questionElement, submitButton } from "./question-element";
+import { questionParameters, trialData, trialParameters } from "./shared-info";
+import { TrialPlugin } from "./trial-plugin";
 
 const info = {
   name: "multiple-choice",
-  version: "1.0.0",
+  version: "1.1.0",
   parameters: {
-    /** The text above the question. Blank lines separate paragraphs. May be empty. */
-    text: { type: ParameterType.STRING, default: "" },
-    /** The question. */
-    prompt: { type: ParameterType.STRING, default: undefined },
-    /** The options, 2 to 9. */
-    options: { type: ParameterType.STRING, array: true, default: undefined },
+    ...questionParameters,
+    /** The options, 2 to 9: texts, or pictures with the fields of a picture in `stimulus`. */
+    options: { type: ParameterType.COMPLEX, array: true, default: undefined },
+    /** {at_least, at_most}: how many options are chosen before the response is submitted. If it is null, the first choice is
+     * the response.
+     */
+    several: { type: ParameterType.OBJECT, default: null },
     ...trialParameters,
   },
   data: {
-    /** The number of the chosen option, counted from 1. */
+    /** The number of the chosen option, counted from 1. With `several`, the numbers in ascending order. */
     response: { type: ParameterType.INT },
     ...trialData,
   },
@@ -31,98 +35,78 @@ const info = {
 type Info = typeof info;
 /** jsPsych fills in the defaults before it calls the plugin. The type `TrialType` does not include the defaults. */
 type Trial = TrialType<Info> & MultipleChoiceContent & TrialParameters;
+type Choice = number | number[];
 
-/** A text, a question and numbered options. A number key, a click or a tap gives the response at once. */
-export default class MultipleChoicePlugin implements JsPsychPlugin<Info> {
+/** A question with numbered options. A number key, a click or a tap gives the response at once; with `several`, it chooses an
+ * option, and a button submits the response.
+ */
+export default class MultipleChoicePlugin extends TrialPlugin<Choice, Trial> implements JsPsychPlugin<Info> {
   static info = info;
 
-  constructor(private jsPsych: JsPsych) {}
-
-  trial(display: HTMLElement, trial: Trial, on_load: () => void = () => {}): Promise<TrialData<number>> {
-    return this.run(display, trial, on_load);
+  stimulus(trial: Trial, keyboard: HTMLElement) {
+    return new MultipleChoiceStimulus(trial, keyboard);
   }
 
-  async simulate(
-    trial: Trial,
-    simulation_mode: "data-only" | "visual",
-    simulation_options: { data?: Partial<TrialData<number>> },
-    on_load: () => void = () => {},
-  ): Promise<TrialData<number>> {
+  protected randomResponse({ options, several }: Trial): Choice {
+    const { randomInt, sampleWithoutReplacement } = this.jsPsych.randomization;
+    if (!several) return randomInt(1, options.length);
+    const numbers = options.map((_, index) => index + 1);
+    return sampleWithoutReplacement(numbers, randomInt(several.at_least, several.at_most)).sort((one, other) => one - other);
+  }
+
+  protected giveResponse(response: Choice, rt_ms: number, { reading_ms }: Trial) {
     const api = this.jsPsych.pluginAPI;
-    const data: TrialData<number> = api.mergeSimulationData(
-      simulatedData(this.jsPsych, trial, this.jsPsych.randomization.randomInt(1, trial.options.length)),
-      simulation_options,
-    );
-    if (simulation_mode === "data-only") {
-      on_load();
-      await trial.on_response(data);
-      return data;
-    }
-    return this.run(this.jsPsych.getDisplayElement(), trial, on_load, {
-      respond: () => {
-        if (data.rt_ms !== null) api.pressKey(String(data.response), data.rt_ms);
-      },
-      continue: (button) => api.clickTarget(button, data.rt_ms ?? trial.reading_ms),
-    });
-  }
-
-  private run(display: HTMLElement, trial: Trial, on_load: () => void, simulated?: SimulatedParticipant) {
-    const build = () => new MultipleChoiceStimulus(trial, this.jsPsych.getDisplayContainerElement());
-    return runTrial(display, build, trial, on_load, simulated);
+    if (typeof response === "number") return api.pressKey(String(response), rt_ms);
+    for (const option of response) api.pressKey(String(option), (reading_ms + rt_ms) / 2);
+    api.clickTarget(document.querySelector("#submit-response")!, rt_ms);
   }
 }
 
-export class MultipleChoiceStimulus implements Stimulus<number> {
+class MultipleChoiceStimulus implements Stimulus<Choice> {
   readonly element: HTMLElement;
+  readonly media: StimulusParts;
   readonly controls: HTMLButtonElement[];
-  private chosen: number | null = null;
+  private options: HTMLButtonElement[];
+  private submit = submitButton();
+  private chosen = new Set<number>();
 
   constructor(
-    content: MultipleChoiceContent & TimeBounds,
+    private content: MultipleChoiceContent & TimeBounds,
     private keyboard: HTMLElement,
   ) {
-    this.controls = content.options.map((option, index) =>
-      html(
-        "button",
-        { type: "button", class: "option", "data-option": index + 1 },
-        html("span", { class: "option-number" }, String(index + 1)),
-        html("span", { class: "option-text" }, option),
-      ),
-    );
-    const paragraphs = content.text.split(/\n\s*\n/).filter((paragraph) => paragraph.trim() !== "");
-    const hints = timeHints(content);
-    this.element = html(
-      "div",
-      {
-        id: "stimulus",
-        class: "multiple-choice",
-        translate: "no",
-        role: "group",
-        tabindex: -1,
-        "aria-labelledby": "text prompt",
-        "aria-describedby": hints[0]?.id ?? false,
-      },
-      html("div", { id: "text" }, ...paragraphs.map((paragraph) => html("p", {}, paragraph))),
-      html("h1", { id: "prompt" }, content.prompt),
-      ...hints,
-      html("ol", { class: "options" }, ...this.controls.map((button) => html("li", {}, button))),
-      html("p", { class: "hint", lang: TEXTS_LANGUAGE }, say(usesTouch() ? "multiple_choice_help_touch" : "multiple_choice_help")),
-    );
+    const { options, several } = content;
+    const pictures = options.map((option) => (typeof option === "string" ? null : picture(option)));
+    this.options = options.map((option, index) => optionButton(index + 1, pictures[index]?.element ?? wordsOf(option)));
+    if (several) this.options.forEach((button) => button.setAttribute("aria-pressed", "false"));
+    this.controls = several ? [...this.options, this.submit] : this.options;
+    const list = html("ol", { class: "options" }, ...this.options.map((button) => html("li", {}, button)));
+    if (pictures.some((one) => one !== null)) list.classList.add("pictures");
+    const { element, media } = questionElement(content, "multiple-choice", helpOn(content), list, ...(several ? [this.submit] : []));
+    this.element = element;
+    this.media = together(media, ...pictures.filter((one) => one !== null));
+    this.offerSubmit();
   }
 
-  responded(responseWindow: ResponseWindow): Promise<GivenResponse<number>> {
+  responded(responseWindow: ResponseWindow): Promise<GivenResponse<Choice>> {
     return new Promise((resolve) => {
       const respond = (event: Event, option: number) => {
-        if (!this.controls[option - 1] || !responseWindow.takes(event)) return;
-        this.chosen = option;
+        if (!this.options[option - 1] || !responseWindow.takes(event)) return;
+        if (this.content.several) return this.toggle(option);
+        this.chosen.add(option);
         resolve({ response: option, event });
+      };
+      const submit = (event: Event) => {
+        if (this.isComplete() && responseWindow.takes(event)) resolve({ response: this.chosenInOrder(), event });
       };
       const onKey = (event: KeyboardEvent) => {
         const digit = digitOf(event);
         if (digit !== null) respond(event, digit);
+        // Enter on a button presses this button.
+        else if (event.key === "Enter" && this.content.several && !(event.target as Element).closest("button")) submit(event);
       };
       this.keyboard.addEventListener("keydown", onKey, { signal: responseWindow.closed });
-      this.controls.forEach((button, index) => button.addEventListener("click", (event) => respond(event, index + 1)));
+      this.options.forEach((button, index) => button.addEventListener("click", (event) => respond(event, index + 1)));
+      this.submit.addEventListener("click", submit);
     });
   }
 
@@ -131,19 +115,58 @@ export class MultipleChoiceStimulus implements Stimulus<number> {
     for (const button of this.controls) button.disabled = true;
   }
 
-  showResponse(response: number): void {
-    this.chosen = response;
+  showResponse(response: Choice): void {
+    this.chosen = new Set([response].flat());
   }
 
   showSolution(solution: unknown): void {
-    const right = solution as number;
-    this.mark(right, "right", `✓ ${say("right_answer")}`);
-    if (this.chosen !== null && this.chosen !== right) this.mark(this.chosen, "wrong", `✗ ${say("your_answer")}`);
+    const right = new Set([solution as Choice].flat());
+    this.options.forEach((button, index) => {
+      const [isRight, isChosen] = [right.has(index + 1), this.chosen.has(index + 1)];
+      if (isRight) mark(button, "right", `✓ ${say("right_answer")}`);
+      else if (isChosen) mark(button, "wrong", `✗ ${say("your_answer")}`);
+    });
   }
 
-  private mark(option: number, name: "right" | "wrong", words: string): void {
-    const button = this.controls[option - 1]!;
-    button.classList.add(name);
-    button.append(html("span", { class: "option-mark", lang: TEXTS_LANGUAGE }, words));
+  private toggle(option: number): void {
+    if (!this.chosen.delete(option)) this.chosen.add(option);
+    this.options[option - 1]!.setAttribute("aria-pressed", String(this.chosen.has(option)));
+    this.offerSubmit();
   }
+
+  private offerSubmit(): void {
+    this.submit.disabled = !this.isComplete();
+  }
+
+  private isComplete(): boolean {
+    const { several } = this.content;
+    return !!several && this.chosen.size >= several.at_least && this.chosen.size <= several.at_most;
+  }
+
+  private chosenInOrder(): number[] {
+    return [...this.chosen].sort((one, other) => one - other);
+  }
+}
+
+function optionButton(number: number, shown: HTMLElement): HTMLButtonElement {
+  const attributes = { type: "button", class: "option", "data-option": number } as const;
+  return html("button", attributes, html("span", { class: "option-number" }, String(number)), shown);
+}
+
+function wordsOf(option: string | ImagePart): HTMLElement {
+  return html("span", { class: "option-text" }, option as string);
+}
+
+function mark(button: HTMLButtonElement, name: "right" | "wrong", words: string): void {
+  button.classList.add(name);
+  button.append(html("span", { class: "option-mark", lang: TEXTS_LANGUAGE }, words));
+}
+
+function helpOn({ several }: MultipleChoiceContent): string {
+  const touch = usesTouch();
+  if (!several) return say(touch ? "multiple_choice_help_touch" : "multiple_choice_help");
+  const { at_least, at_most } = several;
+  return at_least === at_most
+    ? say(touch ? "choose_exactly_touch" : "choose_exactly", { number: at_least })
+    : say(touch ? "choose_several_touch" : "choose_several", { at_least, at_most });
 }

@@ -7,7 +7,7 @@ import { withReferences } from "../saving/parameter-references";
 import { ApiError, type Study, type TrialData } from "../saving/server-api";
 import { html } from "../pages/dom";
 import { type Fixation, showAfterFixation } from "../timing/fixation";
-import { firstText, type Onset, watchOnset } from "../timing/onset";
+import { askForOnset, type Onset, watchOnset } from "../timing/onset";
 import { beganAt_ms, inputOf } from "../timing/input-events";
 import { TrialSignals } from "../signals";
 
@@ -79,14 +79,14 @@ export class ForeignTrial {
   /** Shows the fixation, and then calls `show`, which shows the stimulus. */
   async begin<T>(display: HTMLElement, show: () => T): Promise<T> {
     const { fixation_ms, frame_ms } = this.trial;
-    this.fixation = await showAfterFixation(display, () => html("div"), fixation_ms, frame_ms);
+    this.fixation = await showAfterFixation(display, () => ({ element: html("div") }), fixation_ms, frame_ms);
     this.visible_ms = this.fixation.end_ms + frame_ms;
     // This is still the frame in which the cross disappears.
     this.called_ms = performance.now();
     this.display = display;
     display.translate = false; // the wording is the stimulus
     const shown = show();
-    firstText(display).setAttribute("elementtiming", "stimulus");
+    askForOnset(display);
     this.onset = watchOnset(display, this.fixation.end_ms);
     this.onShown();
     return shown;

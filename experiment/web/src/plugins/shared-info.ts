@@ -2,6 +2,18 @@
 import { ParameterType } from "jspsych";
 import { say } from "../pages/texts";
 
+/** Parameters of all plugins with a prompt. */
+export const questionParameters = {
+  /** The parts above the question: {kind: "text", html}, {kind: "image", src, alt, width_px, height_px}, {kind:
+   * "sound", src, alt} or {kind: "video", src, alt}.
+   */
+  stimulus: { type: ParameterType.COMPLEX, array: true, default: [] },
+  /** The text above the question. Blank lines separate paragraphs. May be empty. */
+  text: { type: ParameterType.STRING, default: "" },
+  /** The question. */
+  prompt: { type: ParameterType.STRING, default: undefined },
+} as const;
+
 export const trialParameters = {
   /** Duration of the fixation cross, in ms; rounded to whole frames of the display. */
   fixation_ms: { type: ParameterType.FLOAT, default: 200 },

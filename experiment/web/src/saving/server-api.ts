@@ -73,11 +73,74 @@ export interface DeviceFound {
   storage: boolean;
 }
 
-export interface MultipleChoiceContent {
+/** A part of a stimulus. A text is safe HTML (the server's sanitised Markdown). */
+export type Part = { kind: "text"; html: string } | ImagePart | SoundPart | VideoPart;
+
+interface FilePart {
+  /** Address of the file, which does not contain the file's name. */
+  src: string;
+  /** The content in words, for participants who cannot see or hear the file. */
+  alt: string;
+}
+
+export interface ImagePart extends FilePart {
+  kind: "image";
+  width_px: number;
+  height_px: number;
+}
+
+export interface SoundPart extends FilePart {
+  kind: "sound";
+  duration_ms: number;
+}
+
+export interface VideoPart extends FilePart {
+  kind: "video";
+  duration_ms: number;
+}
+
+/** Content of all tasks with a prompt. */
+export interface QuestionContent {
+  /** The parts above the question; absent if there are none. */
+  stimulus?: Part[];
   /** Paragraphs separated by blank lines; may be empty. */
   text: string;
   prompt: string;
+}
+
+export interface MultipleChoiceContent extends QuestionContent {
+  /** Each option is a text or a picture. */
+  options: (string | ImagePart)[];
+  /** How many options a participant chooses; absent or null if the participant chooses one. */
+  several?: { at_least: number; at_most: number } | null;
+}
+
+export interface RatingContent extends QuestionContent {
+  low: number;
+  high: number;
+  /** Distance between points. */
+  step: number;
+  /** Words for the two ends, or for every point; may be empty. */
+  labels: string[];
+  shown_as: "buttons" | "slider";
+}
+
+export interface RankingContent extends QuestionContent {
   options: string[];
+}
+
+export interface NumberContent extends QuestionContent {
+  low: number;
+  high: number;
+  decimals: number;
+  /** Shown after the field; may be empty. */
+  unit: string;
+}
+
+export interface FreeTextContent extends QuestionContent {
+  most_characters: number;
+  /** Height of the field. */
+  lines: number;
 }
 
 export interface BlackboxContent {
@@ -97,6 +160,10 @@ export type Phase = "practice" | "test";
 
 export type SessionTrial = { trial_index: number; phase: Phase } & (
   | { task: "multiple_choice"; content: MultipleChoiceContent }
+  | { task: "rating"; content: RatingContent }
+  | { task: "ranking"; content: RankingContent }
+  | { task: "number"; content: NumberContent }
+  | { task: "free_text"; content: FreeTextContent }
   | { task: "blackbox_predict"; content: BlackboxContent }
   | { task: "jspsych"; content: JsPsychContent }
 );
@@ -186,8 +253,8 @@ export interface TrialTiming {
   focus_lost: number;
 }
 
-/** A response: an option's number, a prediction, or the data of a published plugin's trial. */
-export type ResponseValue = number | string | Record<string, unknown>;
+/** A response: a number, a text such as a prediction, or the data of a published plugin's trial. */
+export type ResponseValue = number | string | number[] | Record<string, unknown>;
 
 /** Input device. */
 export type Input = "key" | "mouse" | "touch" | "pen";

@@ -59,12 +59,19 @@ export interface Fixation {
   frames_dropped: number;
 }
 
+/** What replaces the fixation cross. The cross stays until the pictures are decoded and the sounds can begin. */
+interface Replacement {
+  element: HTMLElement;
+  media?: { ready: Promise<void> };
+}
+
 /** Shows the fixation cross for the number of frames nearest to `fixation_ms`. The stimulus replaces the cross within one
- * frame. The stimulus is built completely while the cross is on the screen, so that building delays nothing.
+ * frame. The stimulus is built completely while the cross is on the screen, so that building delays nothing. A picture that
+ * is not decoded in time makes the fixation longer, and the record says so.
  */
 export async function showAfterFixation(
   display: HTMLElement,
-  build: () => HTMLElement,
+  build: () => Replacement,
   fixation_ms: number,
   frame_ms: number,
 ): Promise<Fixation> {
@@ -77,12 +84,14 @@ export async function showAfterFixation(
     window.scrollTo(0, 0);
     await painted();
   }
-  const stimulus = build();
+  const { element: stimulus, media } = build();
+  let isReady = media === undefined;
+  void media?.ready.then(() => (isReady = true));
 
   let stamp_ms = start_ms;
   let frames_seen = 0;
   // The tolerance is half a frame, because time stamps jitter. A late frame must not add another frame to the fixation.
-  while (stamp_ms - start_ms < (target_frames - 0.5) * frame_ms) {
+  while (!isReady || stamp_ms - start_ms < (target_frames - 0.5) * frame_ms) {
     stamp_ms = await nextFrame();
     frames_seen++;
   }

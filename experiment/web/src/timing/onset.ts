@@ -34,10 +34,12 @@ export function watchOnset(stimulus: HTMLElement, frame_ms: number): () => Promi
   let presented_ms: number | null = null;
   let painted_ms = frame_ms;
   const presented = new Promise<void>((resolve) => {
-    watched.set(firstText(stimulus), (seen_ms) => {
-      presented_ms = seen_ms;
-      resolve();
-    });
+    for (const element of seenFirst(stimulus)) {
+      watched.set(element, (seen_ms) => {
+        presented_ms ??= seen_ms;
+        resolve();
+      });
+    }
   });
   const paint = painted().then((now_ms) => (painted_ms = now_ms));
   return async () => {
@@ -49,14 +51,21 @@ export function watchOnset(stimulus: HTMLElement, frame_ms: number): () => Promi
   };
 }
 
-/** Returns the element with the first words. This element is at the top of the page, and therefore on the screen. The
- * browser presents the whole stimulus in the same frame.
+/** Asks the browser for the time at which the stimulus is presented. Called before the stimulus is added to the page. */
+export function askForOnset(stimulus: HTMLElement): void {
+  for (const element of seenFirst(stimulus)) element.setAttribute("elementtiming", "stimulus");
+}
+
+/** Returns the element with the first visible words, and the first picture. One of them is at the top of the page, and therefore on
+ * the screen. The browser presents the whole stimulus in the same frame.
  */
-export function firstText(stimulus: HTMLElement): Element {
+function seenFirst(stimulus: HTMLElement): Element[] {
   const walker = document.createTreeWalker(stimulus, NodeFilter.SHOW_TEXT, (text) =>
-    text.nodeValue!.trim() === "" ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT,
+    text.nodeValue!.trim() === "" || text.parentElement!.closest(".visually-hidden, [hidden]") ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT,
   );
-  return walker.nextNode()?.parentElement ?? stimulus;
+  const words = walker.nextNode()?.parentElement ?? stimulus;
+  const picture = stimulus.querySelector("img");
+  return picture ? [words, picture] : [words];
 }
 
 function wait(duration_ms: number): Promise<void> {

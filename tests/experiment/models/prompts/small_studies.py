@@ -8,7 +8,7 @@ from batteries.items import Battery, Item
 from experiment.load_study import load_study
 from experiment.models.prompts.styles import styles_of
 from experiment.study.definition import Study
-from tests.paths import STUDIES
+from tests.paths import ROOT, STUDIES
 
 PLUM: dict[str, Any] = {
     "text": "You put a plum on a table that leans to the window.\n\nNobody touches it.",
@@ -19,13 +19,14 @@ BOARD: dict[str, Any] = {"size": 8, "atoms": [[5, 5], [2, 3]], "entry": "west-4"
 SAMPLES = {
     "blackbox_predict": load_study(STUDIES / "blackbox-predict"),
     "multiple_choice": load_study(STUDIES / "intuition-single"),
+    **dict.fromkeys(("rating", "number", "free_text", "ranking"), load_study(ROOT / "tests" / "question_study")),
 }
 STYLES = [(task, style) for task in SAMPLES for style in styles_of(task)]
 
 
-def item(content: dict[str, Any], key: Any = None, item_id: str = "one") -> Item:
-    """Return an item, whose task is the task of the content. The key is not checked."""
-    task = "blackbox_predict" if "atoms" in content else "multiple_choice"
+def item(content: dict[str, Any], key: Any = None, item_id: str = "one", task: str | None = None) -> Item:
+    """Return an item. Without `task`, the content decides between the two oldest tasks. The key is not checked."""
+    task = task or ("blackbox_predict" if "atoms" in content else "multiple_choice")
     return Item(item_id=item_id, task=task, factors={"condition": "factor-of-item"}, content=content, key=key)
 
 

@@ -27,7 +27,21 @@ CONTENTS = {
             "entry": st.sampled_from(all_ports(8)).map(str),
         }
     ),
-}
+    "rating": st.fixed_dictionaries(
+        {"text": TEXT, "prompt": TEXT, "low": st.just(1), "high": st.integers(2, 9), "step": st.just(1),
+         "labels": st.lists(TEXT, min_size=2, max_size=2), "shown_as": st.sampled_from(["buttons", "slider"])}
+    ),
+    "number": st.fixed_dictionaries(
+        {"text": TEXT, "prompt": TEXT, "low": st.integers(-9, 0), "high": st.integers(1, 9),
+         "decimals": st.integers(0, 3), "unit": st.just("") | TEXT}
+    ),
+    "ranking": st.fixed_dictionaries(
+        {"text": TEXT, "prompt": TEXT, "options": st.lists(TEXT, min_size=2, max_size=9, unique=True)}
+    ),
+    "free_text": st.fixed_dictionaries(
+        {"text": TEXT, "prompt": TEXT, "most_characters": st.integers(1, 99), "lines": st.integers(1, 5)}
+    ),
+}  # fmt: skip
 SECRET = "the-key-of-this-item"
 
 
@@ -51,8 +65,8 @@ def test_a_changed_key_changes_no_prompt(task: str, style: str, data: st.DataObj
     content = data.draw(CONTENTS[task])
     keys: list[Any] = [*TASKS[task].responses(content), SECRET, {SECRET: [SECRET]}, None]
     for shots in shots_of(task, style):
-        before = messages([item(content, keys[0])], task, style, shots)
-        assert messages([item(content, data.draw(st.sampled_from(keys)))], task, style, shots) == before
+        before = messages([item(content, keys[0], task=task)], task, style, shots)
+        assert messages([item(content, data.draw(st.sampled_from(keys)), task=task)], task, style, shots) == before
 
 
 @pytest.mark.parametrize(("task", "style"), STYLES)
@@ -63,7 +77,7 @@ def test_changed_keys_change_no_prompt_of_a_whole_session(task: str, style: str)
     ]
     secret = replace(study, battery=study.battery.model_copy(update={"items": tuple(items)}))
     before, after = (
-        [request.prompt for request in requests_for(each, style=style, group=2, seed=1, whole_session=True)]
+        [request.prompt for request in requests_for(each, style=style, group=1, seed=1, whole_session=True)]
         for each in (study, secret)
     )
     assert before == after
@@ -73,8 +87,8 @@ def test_changed_keys_change_no_prompt_of_a_whole_session(task: str, style: str)
 def test_a_template_receives_plain_values_without_keys_and_factors(
     task: str, style: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = dict(SAMPLES[task].test_items[0].content)
-    requests = requests_for(study_with([item(content, SECRET)], task), style=style)
+    content = next(dict(each.content) for each in SAMPLES[task].test_items if each.task == task)
+    requests = requests_for(study_with([item(content, SECRET, task=task)], task), style=style)
     (one,) = requests.items
     received = Requests._variables(requests, one)
     assert_plain(received)

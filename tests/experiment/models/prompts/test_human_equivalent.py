@@ -94,7 +94,7 @@ def test_the_prompt_has_the_texts_of_the_sample_study_in_the_order_of_people(tas
     study = SAMPLES[task]
     shown = user_message(study)
     pages = [study.texts[name].strip() for name in study.definition.timeline.instructions]
-    assert shown.startswith("\n\n".join(pages) + "\n\nPractice\n\n")
+    assert shown.startswith("\n\n".join(pages) + "\n\nPractice")
 
 
 def test_the_feedback_is_the_feedback_that_the_server_sends(tmp_path: Path, study_folder: Path) -> None:

@@ -1,0 +1,46 @@
+/** The parts that the stimuli of all question tasks share: stimulus, prompt, time hints, answer, hint. */
+import { stimulusParts, type StimulusParts } from "../assets/stimulus-parts";
+import { html } from "../pages/dom";
+import { say, TEXTS_LANGUAGE } from "../pages/texts";
+import type { QuestionContent } from "../saving/server-api";
+import { type TimeBounds, timeHints } from "../timing/time-hints";
+
+/** A question on the screen, with its pictures and sounds. */
+export interface QuestionElement {
+  element: HTMLElement;
+  media: StimulusParts;
+}
+
+/** Builds the stimulus of a question. `task` is its class, and `answer` the elements with which participants answer. */
+export function questionElement(content: QuestionContent & TimeBounds, task: string, hint: string, ...answer: HTMLElement[]): QuestionElement {
+  const hints = timeHints(content);
+  const media = stimulusParts(content.stimulus ?? []);
+  const element = html(
+    "div",
+    {
+      id: "stimulus",
+      class: `question-trial ${task}`,
+      translate: "no",
+      role: "group",
+      tabindex: -1,
+      "aria-labelledby": "text prompt",
+      "aria-describedby": hints[0]?.id ?? false,
+    },
+    ...(media.elements.length > 0 ? [html("div", { class: "stimulus-parts" }, ...media.elements)] : []),
+    html("div", { id: "text" }, ...paragraphs(content.text).map((paragraph) => html("p", {}, paragraph))),
+    html("h1", { id: "prompt" }, content.prompt),
+    ...hints,
+    ...answer,
+    html("p", { id: "answer-hint", class: "hint", lang: TEXTS_LANGUAGE }, hint),
+  );
+  return { element, media };
+}
+
+function paragraphs(text: string): string[] {
+  return text.split(/\n\s*\n/).filter((paragraph) => paragraph.trim() !== "");
+}
+
+export function submitButton(): HTMLButtonElement {
+  const attributes = { id: "submit-response", class: "primary", type: "button", disabled: true, lang: TEXTS_LANGUAGE };
+  return html("button", attributes, say("submit_answer"));
+}

@@ -1,0 +1,130 @@
+"""Pictures, sounds, videos and several answers in a real browser."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.end_to_end.visitor import PHONE, Visitor, simulated
+from tests.picture_study import make_picture_study
+from tests.server_process import running_server
+
+ANSWERS = {"p1": 1, "q1": 2, "q2": [1, 3], "q3": 2}
+PROMPTS = {
+    "Which colour?": "p1",
+    "Which picture is red?": "q1",
+    "What did you notice?": "q2",
+    "Which number is even?": "q3",
+}
+LOADED = "[...document.querySelectorAll('#stimulus img')].every((image) => image.complete && image.naturalWidth > 0)"
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    folder = make_picture_study(tmp_path / "study")
+    definition = (folder / "study.yaml").read_text(encoding="utf-8")
+    (folder / "study.yaml").write_text(f"{definition}device: {{phones: true}}\n", encoding="utf-8")
+    return folder
+
+
+def enter(visitor: Visitor) -> None:
+    """Begin the study, and read the instructions."""
+    visitor.page.click("#page-next")
+    visitor.page.click("#page-next:text-is('Begin')")
+
+
+def take(visitor: Visitor, hand: str) -> dict[str, list[str]]:
+    """Take a whole session, and return the kinds of media that were on the screen, by item."""
+    page, seen = visitor.page, {}
+    press = {"keyboard": None, "mouse": page.click, "touch": page.tap}[hand] or page.click
+    while True:
+        page.wait_for_selector("#page-next, #consent-agree, #stimulus:not(.closed), #completion-code")
+        if page.locator("#completion-code").count():
+            return seen
+        for button in ("#consent-agree", "#page-next"):
+            if page.locator(button).count():
+                page.click(button)
+                break
+        else:
+            page.wait_for_timeout(50)
+            prompt = page.locator("#prompt").inner_text()
+            item_id = PROMPTS[prompt]
+            assert page.evaluate(LOADED), "a picture was shown before it was loaded"
+            names = page.locator("#stimulus :is(img, video, .sound)").evaluate_all(
+                "all => all.map((one) => one.tagName)"
+            )
+            seen[item_id] = names
+            visitor.shoot_everywhere(item_id)
+            answer = ANSWERS[item_id]
+            for option in answer if isinstance(answer, list) else [answer]:
+                if hand == "keyboard":
+                    page.keyboard.press(str(option))
+                else:
+                    press(f"[data-option='{option}']")
+            if isinstance(answer, list):
+                visitor.shoot_everywhere(f"{item_id}-chosen")
+                page.locator("#submit-response").click()
+            if item_id == "p1":
+                page.click("#feedback-continue")
+            page.wait_for_selector(
+                f"#completion-code, #stimulus:not(.closed) #prompt:not(:text-is({json.dumps(prompt)}))"
+            )
+
+
+@pytest.mark.parametrize("hand", ["keyboard", "mouse", "touch"])
+def test_pictures_and_videos_are_loaded_when_they_appear_and_answers_are_stored(
+    visit: Any, pictures: Path, rows: Any, hand: str
+) -> None:
+    options = {"viewport": PHONE, "has_touch": True} if hand == "touch" else {}
+    with running_server(pictures) as url:
+        seen = take(visit(url, **options), hand)
+        stored = rows(pictures)
+    assert seen == {"p1": ["IMG"], "q1": ["IMG", "IMG", "IMG"], "q2": ["DIV", "VIDEO"], "q3": []}
+    assert {row["item_id"]: json.loads(row["response"]) for row in stored} == ANSWERS
+    for row in stored:
+        assert row["onset_source"] == "presented"
+        assert row["fixation_frames"] >= row["fixation_frames_intended"] == 12
+
+
+@pytest.mark.parametrize("mode", ["data-only", "visual"])
+def test_simulations_take_a_study_with_pictures(visit: Any, pictures: Path, rows: Any, mode: str) -> None:
+    with running_server(pictures) as url:
+        visitor: Visitor = visit(simulated(url, pictures, mode))
+        visitor.page.locator("#completion-code").wait_for(timeout=60_000)
+        assert all(row["response"] is not None for row in rows(pictures))
+
+
+def test_a_trial_waits_for_its_pictures_and_says_so(visit: Any, pictures: Path, rows: Any) -> None:
+    with running_server(pictures) as url:
+        visitor: Visitor = visit("about:blank")
+        visitor.expected += ["ERR_FAILED", "Failed to load resource"]
+        n_aborted = [0]
+
+        def handle(route: Route) -> None:
+            if n_aborted[0] < 2:
+                n_aborted[0] += 1
+                visitor.page.wait_for_timeout(300)
+                route.abort()
+            else:
+                route.continue_()
+
+        visitor.page.route("**/asset/**", handle)
+        visitor.page.goto(url)
+        enter(visitor)
+        expect(visitor.page.locator("#loading [role=status]")).to_have_text("Loading pictures and sounds…")
+        visitor.shoot_everywhere("loading")
+        expect(visitor.page.locator("#loading [role=status]")).to_contain_text("cannot be reached")
+        assert take(visitor, "mouse")["p1"] == ["IMG"]
+        assert {row["item_id"]: json.loads(row["response"]) for row in rows(pictures)} == ANSWERS
+
+
+def test_a_file_that_the_server_does_not_have_ends_the_session_with_words(visit: Any, pictures: Path) -> None:
+    with running_server(pictures) as url:
+        visitor: Visitor = visit("about:blank")
+        visitor.expected += ["status of 404"]
+        visitor.page.route("**/asset/**", lambda route: route.fulfill(status=404, body="not found"))
+        visitor.page.goto(url)
+        enter(visitor)
+        expect(visitor.page.get_by_role("alert")).to_contain_text("could not be loaded. Please reload the page.")
