@@ -39,7 +39,8 @@ def take(visitor: Visitor, hand: str) -> None:
     for _ in ITEMS:
         stimulus = page.locator("#stimulus:not(.closed):not([data-done])")
         stimulus.wait_for()
-        page.wait_for_timeout(50)
+        # A second press at the same place within half a second is a double click, which does not answer a question.
+        page.wait_for_timeout(50 if hand == "keyboard" else 600)
         item = BY_PROMPT[page.locator("#prompt").inner_text()]
         visitor.shoot_everywhere(item.item_id)
         give(visitor, hand, item.task, ANSWERS[item.item_id])

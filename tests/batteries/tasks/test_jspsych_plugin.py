@@ -68,7 +68,7 @@ def test_an_item_that_could_not_be_scored_is_refused(changes: dict[str, Any], me
         TASK.checked_content(SLIDER | changes, {"response": 4})
 
 
-@pytest.mark.parametrize("response", [4, "4", None, [{"response": 4}], {"response": "x" * 30_000}, {"response": 2**60}])
+@pytest.mark.parametrize("response", [4, "4", None, [{"response": 4}], {"response": 2**60}])
 def test_a_response_that_is_not_plugin_data_is_refused(response: Any) -> None:
     with pytest.raises(InputError, match=r"\.$"):
         TASK.check_response(SLIDER, response)
