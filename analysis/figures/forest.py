@@ -207,10 +207,14 @@ def _words(rows: Sequence[_Row], reference: float | None, x_label: str, note: st
     if reference is not None:
         above = sum(row.ci_low > reference for row, _ in numbers)
         below = sum(row.ci_high < reference for row, _ in numbers)
-        opening = (
-            f"{x_label}. Of {len(numbers)} CIs, {above} are above {number_text(reference)} and {below} are below "
-            f"{number_text(reference)}. {note}"
-        ).strip()
+        at = number_text(reference)
+        counted = (
+            f"Of {len(numbers)} CIs, {above} {'is' if above == 1 else 'are'} above {at} and {below} "
+            f"{'is' if below == 1 else 'are'} below {at}."
+            if len(numbers) > 1
+            else f"The CI is {'above' if above else 'below' if below else 'not above or below'} {at}."
+        )
+        opening = f"{x_label}. {counted} {note}".strip()
     if len(numbers) > MOST_IN_WORDS:
         ordered = sorted(numbers, key=lambda entry: entry[0].estimate)
         numbers = [ordered[0], ordered[-1]]

@@ -247,11 +247,17 @@ def _correlation(items: pd.DataFrame, confidence: float) -> tuple[str, str]:
         which = "both accuracies are" if people.nunique() == model.nunique() else "one accuracy is"
         return "no correlation", f"{n_items}; no correlation, because {which} constant."
     found = pearson(people.to_numpy(dtype=float), model.to_numpy(dtype=float), confidence)
-    short, words = f"r = {found.value:.2f}", f"{n_items}; Pearson's r = {found.value:.2f}"
+    value = _two_decimals(found.value)
+    short, words = f"r = {value}", f"{n_items}; Pearson's r = {value}"
     if found.interval is not None:
-        bounds = f"[{found.interval.low:.2f}, {found.interval.high:.2f}]"
+        bounds = f"[{_two_decimals(found.interval.low)}, {_two_decimals(found.interval.high)}]"
         short, words = f"{short} {bounds}", f"{words}, {percent(confidence, 0)} CI {bounds}"
     return short.replace("-", "−"), f"{words}.".replace("-", "−")
+
+
+def _two_decimals(value: float) -> str:
+    """Return a correlation with two decimals, and 0.00 instead of -0.00."""
+    return f"{round(value, 2) + 0.0:.2f}"
 
 
 def _words(pair: _Pair) -> str:

@@ -143,7 +143,7 @@ def family_sentence(tests: pd.DataFrame, plan: PlannedAnalyses) -> str:
             f"{n} {reason}"
             for n, reason in (
                 (n_in_plan - len(rows), "not computed"),
-                (n_planned - n_in_plan, "changed or left out since the plan was recorded"),
+                (n_planned - n_in_plan, "changed, left out or with a changed flag since the plan was recorded"),
             )
             if n
         ]

@@ -28,12 +28,18 @@ def test_every_row_has_its_numbers(readable):
     rows = pd.DataFrame({"label": ["A", "B"], "e": [0.12, -0.5], "low": [0.03, -0.75], "high": [0.21, -0.25]})
     drawing = readable(plot(rows, x_label="log-odds"))
     assert {"A", "0.12 [0.03, 0.21]", "B", "−0.50 [−0.75, −0.25]", "log-odds"} <= set(texts(drawing))
-    assert "Of 2 CIs, 1 are above 0 and 1 are below 0" in drawing.description
+    assert "Of 2 CIs, 1 is above 0 and 1 is below 0" in drawing.description
 
 
 def test_the_description_counts_only_intervals_that_leave_the_reference_out(readable):
     rows = pd.DataFrame({"label": list("ABC"), "e": [1.5, 1.0, 1.1], "low": [1.2, 0.5, 1.0], "high": [2.0, 1.5, 1.3]})
-    assert "Of 3 CIs, 1 are above 1 and 0 are below 1" in readable(plot(rows, reference=1)).description
+    assert "Of 3 CIs, 1 is above 1 and 0 are below 1" in readable(plot(rows, reference=1)).description
+
+
+def test_the_description_of_a_single_interval_says_where_it_is(readable):
+    for low, where in ((1.2, "above 1"), (0.5, "not above or below 1")):
+        row = pd.DataFrame({"label": ["A"], "e": [1.5], "low": [low], "high": [2.0]})
+        assert f"The CI is {where}." in readable(plot(row, reference=1)).description
 
 
 def test_groups_are_in_the_order_of_their_first_rows(readable):

@@ -65,6 +65,11 @@ def test_a_perfect_correlation_is_drawn(readable):
     assert "Pearson's r = 1.00" in readable(item_scatter(table, "a")).description
 
 
+def test_a_correlation_that_rounds_to_zero_has_no_sign(readable):
+    table = items(6).assign(accuracy_people=[0, 1, 0, 1, 0, 1], accuracy_model=[0, 0, 0.5, 0.5, 1, 0.99])
+    assert "Pearson's r = 0.00" in readable(item_scatter(table, "a")).description
+
+
 def test_items_without_responses_of_both_subjects_are_counted_and_not_drawn(readable):
     table = items(10)
     table.loc[:2, "accuracy_model"] = np.nan

@@ -137,7 +137,7 @@ def part_of(text: str, heading: str, following: str) -> str:
 def test_planned_tests_without_a_result_are_counted_in_the_summary_the_note_and_the_methods(
     view: Any, row: Any, tmp_path: Path, deviating: tuple[Analysis, str, Path]
 ) -> None:
-    since = "1 changed or left out since the plan was recorded"
+    since = "1 changed, left out or with a changed flag since the plan was recorded"
     analysis, text, _ = deviating
     assert analysis.planned.tests.query("not exploratory")["n_family"].tolist() == [3, 1, 3]
     assert f"{MISSING}(family tests: 3 tests, {since})." in text.split("\nItems\n", maxsplit=1)[0]
