@@ -181,7 +181,7 @@ def accuracy_summary(
     if len(models) <= most:
         return [*participants, *(accuracy_sentence(row, plan) for row in models)]
     lowest, highest = (choose(models, key=lambda row: row["accuracy"]) for choose in (min, max))
-    under = f" under {len(models)} conditions" if n_models < len(models) else ""
+    under = f" under {len(models)} conditions in total" if n_models < len(models) else ""
     of_models = (
         f"{count(n_models, 'model')}{under}: from {percent(lowest['accuracy'])} correct ({lowest['subject']}) to "
         f"{percent(highest['accuracy'])} correct ({highest['subject']})."
@@ -340,7 +340,8 @@ def without_variance(plan: AnalysisPlan) -> str:
         "effective number of items" if units == "items"
         else f"geometric mean of the effective numbers of {units} and of items"
     )  # fmt: skip
+    which = "This number" if units == "items" else "Each of these two numbers"
     return (
-        f"Then the effective number of trials is the {number} (Kish, 1965). An effective number is the real number if "
-        "all weights are equal, and smaller otherwise."
+        f"Then the effective number of trials is the {number} (Kish, 1965). {which} is the real number if all weights "
+        "are equal, and smaller otherwise."
     )

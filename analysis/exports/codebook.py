@@ -44,7 +44,7 @@ _SOURCE = {
     "web": "browser",
     "lab": "laboratory",
     "api": "run of a model that Equipoise made",
-    "import": "another program",
+    "import": "read from a file",
 }
 
 _SHARED = (

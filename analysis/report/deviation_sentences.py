@@ -53,9 +53,9 @@ def _which(concerned: Sequence[str], every: Sequence[str], by_correction: Sequen
     """
     others = [name for name in every if name not in {*concerned, *by_correction}]
     corrected = listed(by_correction, MOST_NAMES)
-    if len(others) < len(concerned) + len(by_correction):
+    if len(others) < len(concerned):
         words = f"all except {listed(others, MOST_NAMES)}" if others else "all" if by_correction else ""
-        words += f"; {corrected} only through the correction" if by_correction else ""
+        words += f"; {corrected} at most through the correction" if by_correction else ""
     else:
         words = f"only {listed(concerned, MOST_NAMES)}"
         words += f"; through the correction also {corrected}" if by_correction else ""

@@ -11,7 +11,7 @@ from analysis.data.row_filters import where_words
 from analysis.figures.drawing.sheet import Drawing
 from analysis.planned.models import FittedModel
 from analysis.planned.results import PlannedResults
-from analysis.planned.tests import EQUIVALENCE, MAIN
+from analysis.planned.tests import EQUIVALENCE, MAIN, PAIRED
 from analysis.preregistration.deviations import NOT_LOCKED, Registration
 from analysis.report.confidence_section import confidence_section
 from analysis.report.deviation_sentences import changed_tests_sentence, deviation_of_tests, family_sentence
@@ -145,9 +145,10 @@ def _test_notes(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
         )
     if tests.loc[tests["bayes_factor_10"].notna(), "test"].str.contains("Welch").any():
         notes.append(WELCH_BAYES)
+    if (tests["form"] == PAIRED).any():
+        notes.append("The paired form of a test replaces this test in its correction.")
     return [
         *notes,
-        "The paired form of a test replaces this test in its correction.",
         "The intervals are not corrected.",
         "Every digit: `tests.csv`.",
     ]

@@ -1,6 +1,7 @@
 """Pictures, sounds, videos and several answers in a real browser."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,11 @@ def enter(visitor: Visitor) -> None:
     visitor.page.click("#page-next:text-is('Begin')")
 
 
-def take(visitor: Visitor, hand: str) -> dict[str, list[str]]:
-    """Take a whole session, and return the kinds of media that were on the screen, by item."""
+def take(visitor: Visitor, hand: str, look: Callable[[str], None] = lambda _name: None) -> dict[str, list[str]]:
+    """Take a whole session, and return the kinds of media that were on the screen, by item.
+
+    `look` is called with the name of each page.
+    """
     page, seen = visitor.page, {}
     press = {"keyboard": None, "mouse": page.click, "touch": page.tap}[hand] or page.click
     while True:
@@ -57,6 +61,7 @@ def take(visitor: Visitor, hand: str) -> dict[str, list[str]]:
             )
             seen[item_id] = names
             visitor.shoot_everywhere(item_id)
+            look(item_id)
             answer = ANSWERS[item_id]
             for option in answer if isinstance(answer, list) else [answer]:
                 if hand == "keyboard":

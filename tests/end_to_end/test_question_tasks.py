@@ -1,6 +1,7 @@
 """Ratings, numbers and free texts in a real browser: by keyboard, mouse and touch, and by jsPsych's simulation."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,29 +25,34 @@ ANSWERS: dict[str, Any] = {
 
 @pytest.fixture
 def questions(tmp_path: Path) -> Path:
-    folder = tmp_path / "study"
+    return copy_question_study(tmp_path / "study")
+
+
+def copy_question_study(folder: Path) -> Path:
     folder.mkdir()
     for file in STUDY.iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
     return folder
 
 
-def take(visitor: Visitor, hand: str) -> None:
-    """Take a whole session, and give the response in `ANSWERS` to each item."""
+def take(visitor: Visitor, hand: str, look: Callable[[str], None] = lambda _name: None) -> None:
+    """Take a whole session, and give the response in `ANSWERS` to each item. Call `look` with the name of each page."""
     page = visitor.page
     press(visitor, hand, "#consent-agree")
     press(visitor, hand, "#page-next")
     for _ in ITEMS:
-        stimulus = page.locator("#stimulus:not(.closed):not([data-done])")
+        stimulus = page.locator("#stimulus:not(.closed)")
         stimulus.wait_for()
         # A second press at the same place within half a second is a double click, which does not answer a question.
         page.wait_for_timeout(50 if hand == "keyboard" else 600)
         item = BY_PROMPT[page.locator("#prompt").inner_text()]
         visitor.shoot_everywhere(item.item_id)
+        look(item.item_id)
         give(visitor, hand, item.task, ANSWERS[item.item_id])
         if item.item_id.startswith("practice"):
             expect(page.locator(".verdict.right")).to_be_visible()
             visitor.shoot_everywhere(f"{item.item_id}-feedback")
+            look(f"{item.item_id}-feedback")
             press(visitor, hand, "#feedback-continue")
         page.wait_for_selector(
             f"#completed, #stimulus:not(.closed) #prompt:not(:text-is({json.dumps(item.content['prompt'])}))"

@@ -154,7 +154,8 @@ def test_several_models_with_several_runs_are_named_once_each():
 
 def test_runs_of_one_model_among_participants_have_the_warning_too():
     (warning,) = warnings_of(pd.concat([of_people(), of_models(models=["M1"])]), per="participant", between="kind")
-    assert f"{OF_RUNS}one model (M1)" in warning
+    assert f"{OF_RUNS}one model (M1). So the test generalizes to other participants and to other runs of" in warning
+    assert "Fix: state conclusions about models only about this model." in warning
 
 
 @pytest.mark.parametrize(

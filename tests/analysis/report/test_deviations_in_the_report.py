@@ -121,7 +121,7 @@ def test_changed_exclusion_rules_say_that_the_results_deviate_and_the_number_wit
     assert now != before, "the changed rules change the number of significant tests"
     assert f"(p < 0.05): {now} of 2" in line
     assert (
-        "Deviation from the locked plan: exclusions (all; items only through the correction). With the locked "
+        "Deviation from the locked plan: exclusions (all; items at most through the correction). With the locked "
         f"exclusion rules, significant: {before} of 2, equivalent: {n_significant('as locked', 'equivalence')} of 1."
     ) in line
     assert "So every result that uses trials of participants deviates from the locked plan." in text
@@ -209,7 +209,7 @@ def test_a_deviation_of_exclusions_is_only_beside_results_that_it_can_concern(
 
     mixed = locked | {"tests": ONLY_MODELS | {"speed": T_TEST | {"of": "rt_ms"}}}
     _, text = report_of(trials, tmp_path / "mixed", mixed | now, mixed)
-    corrected = "all; asked, chosen, by_level only through the correction"
+    corrected = "all; asked, chosen, by_level at most through the correction"
     concerned = f"{DEVIATION} ({corrected if correction == 'holm' else 'only speed'})."
     (line,) = [line for line in part_of(text, "Summary", "Items").splitlines() if line.startswith("Significant")]
     assert f"{concerned} With the locked exclusion rules, significant: " in line
@@ -268,11 +268,10 @@ def test_a_setting_names_the_tests_that_it_concerns_directly_and_through_the_cor
 
     assert said("none", tests) == "exclusions (all except d, e), invalid (only d, e)."
     assert said("holm", tests) == (
-        "exclusions (all except e; d only through the correction), invalid (all except a, b; c only through the "
-        "correction)."
+        "exclusions (all except e; d at most through the correction), invalid (only d, e; through the correction also c)."
     )
     assert said("holm", tests.assign(family=["one", "other", "two", "two", "three"])[1:4]) == (
-        "exclusions (all; d only through the correction), invalid (all except b; c only through the correction)."
+        "exclusions (all; d at most through the correction), invalid (only d; through the correction also c)."
     )
     few = tests.assign(who=["models", "models", "people", "models", "models"])
     assert said("holm", few).startswith("exclusions (only c; through the correction also d), invalid ")
@@ -287,7 +286,7 @@ def test_a_test_of_which_only_a_flag_changed_is_not_called_changed() -> None:
 def test_the_tests_section_and_its_note_repeat_the_deviations(deviating: tuple[Analysis, str, Path]) -> None:
     _, text, _ = deviating
     section = text.split("\nTests\n")[-1]
-    which = "all; items only through the correction"
+    which = "all; items at most through the correction"
     said = f"{DEVIATION} ({which}). Tests of the locked plan that were changed or left out: first."
     assert section.startswith(f"{said}\n")
     note = section.split("\nA test is called significant", maxsplit=1)[1].splitlines()[0]

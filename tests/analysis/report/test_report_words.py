@@ -154,7 +154,7 @@ def test_baselines_are_not_counted_as_models_in_the_summary(view: Any, row: Any,
         for label, temperature in ([("", None)] if "/" in model else [(f", temperature {t}", t) for t in (0.2, 0.7)])
     ]
     summary = report(view(runs), tmp_path / "out", AnalysisPlan())[1].split("\nSummary\n")[1]
-    assert summary.startswith("2 models under 4 conditions: from ")
+    assert summary.startswith("2 models under 4 conditions in total: from ")
     assert " 3 baselines: from 66.7 % correct (baseline/tracer) to 83.3 % correct (baseline/nearest-atom)." in summary
     only = report(view(runs[4:]), tmp_path / "only", AnalysisPlan())[1].split("\nSummary\n")[1]
     assert only.startswith("3 baselines: from ")
@@ -162,7 +162,7 @@ def test_baselines_are_not_counted_as_models_in_the_summary(view: Any, row: Any,
 
 
 def test_the_sources_of_runs_are_explained(pilot: str, view: Any, row: Any, tmp_path: Path) -> None:
-    note = "Source of a model's run: api (Equipoise made the run) or import (another program made the run)."
+    note = "Source of a model's run: api (Equipoise made the run) or import (the replies were read from a file)."
     assert note in pilot.split("\nParticipants and model runs\n")[1].split("\nExclusions\n", maxsplit=1)[0]
     people = [responses(row, n, participant=f"P{n}") for n in range(1, 4)]
     assert "Source of a model's run" not in report(view(people), tmp_path / "out", AnalysisPlan())[1]
