@@ -36,6 +36,7 @@ from experiment.study.definition import Study
 from server.app import create_app
 from server.health import health
 from server.laboratory import laboratory
+from server.participants.assets import assets
 from server.participants.study_page import web_client
 from server.participants.views import participants
 from server.security.secret_files import Secrets
@@ -400,7 +401,7 @@ def test_every_column_of_the_list_of_sessions_is_documented() -> None:
 
 def test_every_address_and_field_of_the_participant_api_is_documented() -> None:
     app = Flask("server", static_folder=None)
-    for blueprint in (web_client, participants, laboratory, health):
+    for blueprint in (web_client, assets, participants, laboratory, health):
         app.register_blueprint(blueprint)
     page = DOCS / "reference" / "http-api.md"
     served = {

@@ -63,8 +63,8 @@ class Participant:
         self.given: list[tuple[Any, Input]] = []
         """The responses, in order, with their input devices."""
         self.longest_rt_ms: list[float] = []
-        """Upper limits of the response times: the times from one step to the next, by the test's clock."""
-        self._last_step_s = time.monotonic()
+        """Upper limits of the response times: the times from the action of one step to the end of the next step."""
+        self._last_action_s = time.monotonic()
         self._predictions = cycle(PREDICTIONS)
 
     def look(self) -> dict[str, Any]:
@@ -84,14 +84,16 @@ class Participant:
         self.window.evaluate(f"document.querySelector('{selector}').dataset.walked = 1")
         if stage == "trial":
             time.sleep(REACTION_S)
+            action_s = time.monotonic()
             self._respond(screen["prompt"], screen["n_options"], by)
-            self.longest_rt_ms.append((time.monotonic() - self._last_step_s) * 1000)
+            self.longest_rt_ms.append((time.monotonic() - self._last_action_s) * 1000)
         else:
+            action_s = time.monotonic()
             if stage == "demographics":
                 self.window.click("#question-age")
                 self._type("34")
             self._press_button(selector, by)
-        self._last_step_s = time.monotonic()
+        self._last_action_s = action_s
         return stage
 
     def to_trial(self, number: int) -> None:

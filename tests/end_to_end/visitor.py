@@ -24,9 +24,12 @@ NOTHING_WAITS = "!Object.keys(localStorage).some((key) => key.startsWith('equipo
 
 Hand = Literal["keyboard", "mouse", "touch"]
 
+DOUBLE_TAP_S = 0.6
+
 STAGES = {
     "feedback": "#feedback-continue",
     "keyboard check": "#keyboard-check",
+    "continue here": "#continue-here",
     "consent": "#consent-agree",
     "demographics": "#demographics-done",
     "full screen": "#fullscreen-go",
@@ -162,6 +165,7 @@ class Walker:
         answer: Callable[[str], int] = lambda prompt: PRACTICE.get(prompt, 2),
     ) -> None:
         self.visitor, self.page, self.hand, self.on_stage, self.answer = visitor, visitor.page, hand, on_stage, answer
+        self._last_tap_s = 0.0
         self.stages: list[str] = []
         self.prompts: list[str] = []
         """The questions with a response, in order."""
@@ -240,7 +244,10 @@ class Walker:
         if self.hand == "mouse":
             self.page.locator(selector).click()
         elif self.hand == "touch":
+            # A second tap at the same place within half a second is a double tap, which presses nothing.
+            self.page.wait_for_timeout(max(0, 1000 * (self._last_tap_s + DOUBLE_TAP_S - time.monotonic())))
             self.page.locator(selector).tap()
+            self._last_tap_s = time.monotonic()
         else:
             press_focused(self.page, selector)
 

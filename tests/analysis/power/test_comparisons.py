@@ -34,7 +34,7 @@ def plan_of(**parts):
 
 def tidy_of(trials, correct, kept, model, *, epochs=1, asked=slice(None)):
     """Return the tidy table of people's trials and of the trials of a model, which is right where `model` is."""
-    common = {"phase": "test", "excluded_by": pd.NA, "response": "a"}
+    common = {"phase": "test", "excluded_by": pd.NA, "response": "a", "key": "a"}
     people = trials.table.assign(correct=correct == 1, counted_as=correct, kind="human", subject="people", **common)
     items = trials.table.drop_duplicates("item_id").drop(columns="participant").iloc[asked]
     right = items["item_id"].map(model)

@@ -54,7 +54,7 @@ def test_a_study_without_files_has_no_point_on_files(sample_study: Study) -> Non
 
 
 def test_the_check_of_answer_keys_leaves_out_items_with_several_answers(study: Study) -> None:
-    assert "of 2 test items" in answer_keys_point(study).found
+    assert "of 2 graded test items with options" in answer_keys_point(study).found
 
 
 class Sources(HTMLParser):
