@@ -340,8 +340,12 @@ def without_variance(plan: AnalysisPlan) -> str:
         "effective number of items" if units == "items"
         else f"geometric mean of the effective numbers of {units} and of items"
     )  # fmt: skip
-    which = "This number" if units == "items" else "Each of these two numbers"
-    return (
-        f"Then the effective number of trials is the {number} (Kish, 1965). {which} is the real number if all weights "
-        "are equal, and smaller otherwise."
-    )
+    equal = "The effective number of items is the real number if all items have equal weights"
+    if units == "items":
+        equal += ", and smaller otherwise."
+    else:
+        equal += (
+            f". The effective number of {units} is the real number if the sum of the items' weights is the same in "
+            "each of them. Otherwise, the numbers are smaller."
+        )
+    return f"Then the effective number of trials is the {number} (Kish, 1965). {equal}"

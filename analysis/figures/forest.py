@@ -204,14 +204,15 @@ def _numbers(rows: Sequence[_Row], span: float) -> list[str]:
 def _words(rows: Sequence[_Row], reference: float | None, x_label: str, note: str) -> str:
     numbers = [(row, text) for row, text in zip(rows, _numbers(rows, 1), strict=True) if np.isfinite(row.estimate)]
     opening = f"{x_label}. {note}".strip()
-    if reference is not None:
-        above = sum(row.ci_low > reference for row, _ in numbers)
-        below = sum(row.ci_high < reference for row, _ in numbers)
+    with_ci = [row for row, _ in numbers if np.isfinite(row.ci_low) and np.isfinite(row.ci_high)]
+    if reference is not None and with_ci:
+        above = sum(row.ci_low > reference for row in with_ci)
+        below = sum(row.ci_high < reference for row in with_ci)
         at = number_text(reference)
         counted = (
-            f"Of {len(numbers)} CIs, {above} {'is' if above == 1 else 'are'} above {at} and {below} "
+            f"Of {len(with_ci)} CIs, {above} {'is' if above == 1 else 'are'} above {at} and {below} "
             f"{'is' if below == 1 else 'are'} below {at}."
-            if len(numbers) > 1
+            if len(with_ci) > 1
             else f"The CI is {'above' if above else 'below' if below else 'not above or below'} {at}."
         )
         opening = f"{x_label}. {counted} {note}".strip()

@@ -87,12 +87,12 @@ def run_unit_warnings(rows: pd.DataFrame, planned: PlannedTest) -> tuple[str, ..
     if not names:
         return ()
     models, other = ("one model", "this model") if len(several) == 1 else ("the same model", "these models")
-    has_people = bool(((rows["kind"] != "model") & rows[planned.of].notna()).any())
-    people, of_models = ("other participants and to ", "about models ") if has_people else ("", "")
+    has_people = who_of(rows, [planned.of, planned.per]) == "everyone"
+    people, for_models = ("other participants and to ", "for models, ") if has_people else ("", "")
     return (
         f"Several units of this test are runs of {models} ({listed(names)}). So the test generalizes to {people}other "
-        f"runs of {other} under the same conditions, with these items, but not to other models. Fix: state conclusions "
-        f"{of_models}only about {other}.",
+        f"runs of {other} under the same conditions, with these items, but not to other models. Fix: {for_models}state "
+        f"conclusions only about {other}.",
     )
 
 

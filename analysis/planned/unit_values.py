@@ -83,7 +83,8 @@ def unit_values(
         missing |= rows["chance"].isna()
     notes = []
     if missing.any():
-        notes.append(f"{int(missing.sum())} of {len(rows)} rows have no value and were excluded.")
+        or_unit = f" or no `{planned.per}`" if rows[planned.per].isna().any() else ""
+        notes.append(f"{int(missing.sum())} of {len(rows)} rows have no value{or_unit} and were excluded.")
     kept = rows[~missing].assign(_value=values[~missing])
     for factor, asked in levels.items():
         gone = [level_text(level) for level in asked if level not in set(kept[factor])]

@@ -58,7 +58,7 @@ def _which(concerned: Sequence[str], every: Sequence[str], by_correction: Sequen
         words += f"; {corrected} at most through the correction" if by_correction else ""
     else:
         words = f"only {listed(concerned, MOST_NAMES)}"
-        words += f"; through the correction also {corrected}" if by_correction else ""
+        words += f"; at most through the correction also {corrected}" if by_correction else ""
     return f" ({words})" if words else ""
 
 

@@ -211,7 +211,7 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
             ("gaussian", False): "Linear models without random effects were fitted by least squares",
             ("binomial", True): "Logistic mixed models were fitted by maximum likelihood with Laplace's approximation",
             ("binomial", False): "Logistic models without random effects were fitted by maximum likelihood",
-            ("gamma", True): "Gamma mixed models with a log link (Lo & Andrews, 2015) were fitted by maximum "
+            ("gamma", True): "Gamma mixed models (Lo & Andrews, 2015) with a log link were fitted by maximum "
             "likelihood with Laplace's approximation",
             ("gamma", False): "Gamma models with a log link and without random effects were fitted by maximum "
             "likelihood, with the dispersion from Pearson's χ²",

@@ -42,6 +42,12 @@ def test_the_description_of_a_single_interval_says_where_it_is(readable):
         assert f"The CI is {where}." in readable(plot(row, reference=1)).description
 
 
+def test_rows_without_an_interval_are_not_counted_as_intervals(readable):
+    rows = pd.DataFrame({"label": ["A", "B"], "e": [1.5, 1.2], "low": [1.2, np.nan], "high": [2.0, np.nan]})
+    assert "The CI is above 1." in readable(plot(rows, reference=1)).description
+    assert "The CI is" not in readable(plot(rows[1:], reference=1)).description
+
+
 def test_groups_are_in_the_order_of_their_first_rows(readable):
     words = texts(readable(plot(table(7), group="group")))
     headings = [word for word in words if word.startswith("group")]

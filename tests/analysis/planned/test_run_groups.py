@@ -152,10 +152,17 @@ def test_several_models_with_several_runs_are_named_once_each():
     assert "not to other models. Fix: state conclusions only about these models." in warning
 
 
+def test_participants_without_a_run_are_not_units_of_a_test_of_runs():
+    rows = pd.concat([of_people(), of_models(models=["M1"])], ignore_index=True)
+    (warning,) = warnings_of(rows, per="run", against=0)
+    assert "other participants" not in warning
+    assert "Fix: state conclusions only about this model." in warning
+
+
 def test_runs_of_one_model_among_participants_have_the_warning_too():
     (warning,) = warnings_of(pd.concat([of_people(), of_models(models=["M1"])]), per="participant", between="kind")
     assert f"{OF_RUNS}one model (M1). So the test generalizes to other participants and to other runs of" in warning
-    assert "Fix: state conclusions about models only about this model." in warning
+    assert "Fix: for models, state conclusions only about this model." in warning
 
 
 @pytest.mark.parametrize(

@@ -268,14 +268,14 @@ def test_a_setting_names_the_tests_that_it_concerns_directly_and_through_the_cor
 
     assert said("none", tests) == "exclusions (all except d, e), invalid (only d, e)."
     assert said("holm", tests) == (
-        "exclusions (all except e; d at most through the correction), invalid (only d, e; through the correction also "
-        "c)."
+        "exclusions (all except e; d at most through the correction), invalid (only d, e; at most through the "
+        "correction also c)."
     )
     assert said("holm", tests.assign(family=["one", "other", "two", "two", "three"])[1:4]) == (
-        "exclusions (all; d at most through the correction), invalid (only d; through the correction also c)."
+        "exclusions (all; d at most through the correction), invalid (only d; at most through the correction also c)."
     )
     few = tests.assign(who=["models", "models", "people", "models", "models"])
-    assert said("holm", few).startswith("exclusions (only c; through the correction also d), invalid ")
+    assert said("holm", few).startswith("exclusions (only c; at most through the correction also d), invalid ")
 
 
 def test_a_test_of_which_only_a_flag_changed_is_not_called_changed() -> None:

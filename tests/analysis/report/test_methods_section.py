@@ -173,6 +173,7 @@ def test_the_interval_of_a_model_without_errors_is_described_if_there_is_one(
     sentence = f"this variance is unknown. Then the effective number of trials is the {number} (Kish, 1965)."
     found = methods(view(people, perfect), plan)
     assert sentence in text_of(found)
+    assert ("The effective number of levels of level is the real number if the sum" in text_of(found)) is bool(cluster)
     assert any(work.startswith("Kish, L. (1965)") for work in found.references)
     assert "variance is unknown" not in text_of(methods(view(people, model), plan))
     assert f"Then the effective number of trials is the {number} (Kish, 1965)." in " ".join(

@@ -712,7 +712,7 @@ def test_the_methods_of_a_gamma_model_name_its_link_its_tests_and_its_source(tri
     found, plan = results(trials, models={"m": model, "plain": {**model, "formula": "rt_ms ~ condition"}})
     methods = methods_of_data(plan, found, "1.0")
     text = methods.paragraphs[0]
-    assert "Gamma mixed models with a log link (Lo & Andrews, 2015) were fitted by maximum likelihood" in text
+    assert "Gamma mixed models (Lo & Andrews, 2015) with a log link were fitted by maximum likelihood" in text
     assert "The terms of m were tested by Wald χ² tests" in text
     assert "The terms of plain were tested by F tests" in text
     assert any("To transform or not to transform" in reference for reference in methods.references)

@@ -27,7 +27,8 @@ export class AssetLoader {
   private next = 0;
   private waiting = false;
   private onChange: () => void = () => {};
-  private wake: () => void = () => {};
+  /** Functions that wake the workers, which wait until bytes are free. */
+  private sleepers: (() => void)[] = [];
 
   /** Begins to load what the trials need, in their order. A trial is given as its index and its addresses. */
   begin(trials: Map<number, string[]>): void {
@@ -66,7 +67,7 @@ export class AssetLoader {
       this.loading.delete(address);
       this.bytes -= blob.size;
     }
-    this.wake();
+    for (const wake of this.sleepers.splice(0)) wake();
   }
 
   private addressesOf(trial_index: number): string[] {
@@ -76,7 +77,7 @@ export class AssetLoader {
   private async work(addresses: string[]): Promise<void> {
     while (this.next < addresses.length) {
       if (this.bytes > MOST_BYTES_AHEAD) {
-        await new Promise<void>((resolve) => (this.wake = resolve));
+        await new Promise<void>((resolve) => this.sleepers.push(resolve));
         continue;
       }
       await this.load(addresses[this.next++]!).catch(() => {}); // the trial that needs the file reports the error
