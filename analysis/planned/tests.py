@@ -190,7 +190,7 @@ def rows_of_test(
         "n_unit": unit_of_n(chosen, planned),
         "family": planned.family,
         "exploratory": planned.exploratory,
-        "who": who_of(chosen, [name for name in (planned.of, planned.per) if name in chosen]),
+        "who": who_of(chosen, [name for name in (planned.of, planned.per) if name is not None and name in chosen]),
     }
     try:
         found = list(_effects(chosen, levels, planned, plan, selected))

@@ -139,11 +139,24 @@ def a_large_body_is_refused(site: Site) -> None:
     with site.client() as client:
         for address, accepted, refused in (("session", 60_000, 70_000), ("responses", 4_000_000, 4_200_000)):
             url = f"/api/{address}?PROLIFIC_PID={PANEL_ID}"
-            assert client.post(url, content=b" " * refused, headers=headers).status_code == 413
+            assert _answered(client, url, b" " * refused, headers) == 413
             chunked = client.post(url, content=(b" " * (refused // 7) for _ in range(7)), headers=headers)
             assert chunked.status_code in {411, 413, 502}  # Caddy 2.6 has no more specific status
-            assert client.post(url, content=b" " * accepted, headers=headers).status_code in {401, 422}
+            assert _answered(client, url, b" " * accepted, headers) in {401, 422}
     assert site.server_log.read_text() == seen
+
+
+def _answered(client: httpx.Client, url: str, body: bytes, headers: dict[str, str]) -> int:
+    """Return the status of a reply. After 502, the request is repeated, as the page repeats it.
+
+    A proxy on a busy machine replies 502 if the server replies before the proxy has sent the whole body.
+    """
+    status = 502
+    for _ in range(5):
+        status = client.post(url, content=body, headers=headers).status_code
+        if status != 502:
+            break
+    return status
 
 
 def a_false_address_is_not_believed(site: Site) -> None:

@@ -179,7 +179,7 @@ def check_session(rows: list[dict[str, Any]], participant: Participant, fixation
         assert (row["missing"], row["focus_lost"]) == (None, 0)
         assert set(json.loads(row["signals"] or "{}")) <= {"too_fast"}  # a busy machine shows a question late
         assert row["onset_source"] in {"presented", "painted"}
-        assert 0 < row["rt_ms"] < longest_rt_ms
+        assert 0 <= row["rt_ms"] < longest_rt_ms  # 0 on a machine that paints after the key press
         frame_ms = row["frame_ms"]
         assert 4 < frame_ms < 60
         assert row["fixation_ms"] > fixation_ms - frame_ms
