@@ -1,8 +1,11 @@
 """The parts of `study.yaml` about a session: pages, timing, practice, device requirements, and resuming."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from batteries.tasks.rating import Scale
 
 
 class Break(BaseModel):
@@ -76,6 +79,21 @@ class Timing(BaseModel):
         if self.deadline_ms is not None and self.deadline_ms <= self.reading_ms:
             raise ValueError("`deadline_ms` is not greater than `reading_ms`. Fix: increase `deadline_ms`.")
         return self
+
+
+def deadline_ms_of(timing: Timing, is_practice: bool, content: Mapping[str, Any]) -> int | None:
+    """Return the time after onset at which a trial ends without a response, in ms; None for no limit.
+
+    The `window_ms` of a `keypress` item replaces the study's deadline. Otherwise, practice has no deadline.
+    """
+    window_ms: int | None = content.get("window_ms")
+    return window_ms if window_ms is not None else None if is_practice else timing.deadline_ms
+
+
+class Confidence(Scale):
+    """The question about confidence, which follows every answer."""
+
+    prompt: str = Field(min_length=1, description="The question, such as `How sure are you?`.")
 
 
 class PracticeCriterion(BaseModel):

@@ -143,6 +143,7 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
         "interrupted_trial": definition.resume.interrupted_trial,
         "demographics": [] if stored.has_demographics else _questions(stored),
         "breaks": {"every": breaks.every, "page_html": page(plan.texts, breaks.page)} if breaks else None,
+        "confidence": definition.confidence.model_dump(mode="json") if definition.confidence else None,
         "practice_rounds": criterion.rounds if criterion else 1,
         "next_trial_index": judged.next_trial_index if judged and judged.passed else stored.n_answered,
         # Without key, factors and item id, because a factor such as `outcome` may reveal the right response. The name
