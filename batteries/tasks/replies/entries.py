@@ -10,6 +10,8 @@ from batteries.tasks.replies.reading import Reading
 from batteries.tasks.replies.tokens import FIELD
 
 _BULLET = re.compile(r"(?:\d{1,3}\s*[.):]|[-*•])\s*")
+NOTHING = "none"
+"""The reply for an empty list."""
 _NOTHING = re.compile(r"\W*(?:none|nothing|\[\s*\])\W*", re.IGNORECASE)
 
 
