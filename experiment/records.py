@@ -120,6 +120,22 @@ class FoundDevice(BaseModel):
     storage: bool | None = Field(
         default=None, description="True if the browser can store responses until the server has them."
     )
+    sound: bool | None = Field(
+        default=None,
+        description="True if the participant proved to hear sounds; None if the study requires no sound.",
+    )
+    px_per_cm: float | None = Field(
+        default=None,
+        ge=1,
+        le=1_000,
+        description="CSS pixels per cm of the screen, as the participant measured them with a card; None if unknown.",
+    )
+    distance_cm: float | None = Field(
+        default=None,
+        ge=1,
+        le=1_000,
+        description="Viewing distance that the page asked for, in cm. It is not measured. None without calibration.",
+    )
 
 
 class LabDevice(BaseModel):

@@ -75,7 +75,47 @@ class AssetPart(BaseModel):
     )
 
 
-class ImagePart(AssetPart):
+class SeenPart(AssetPart):
+    """A picture or video. Its size and position can be given in degrees of visual angle.
+
+    With d as the viewing distance, `width_deg` is a width of 2 d tan(`width_deg` / 2) on the screen, and `x_deg` is a
+    distance of d tan(`x_deg`) from the centre.
+    """
+
+    width_deg: float | None = Field(
+        default=None,
+        gt=0,
+        le=120,
+        allow_inf_nan=False,
+        description="Width on the screen, in degrees of visual angle. If omitted, the size is in pixels.",
+        exclude_if=_is_none,
+    )
+    x_deg: float | None = Field(
+        default=None,
+        ge=-60,
+        le=60,
+        allow_inf_nan=False,
+        description="Position of the middle, in degrees to the right of the centre of the parts. Needs `width_deg`. A "
+        "part with `x_deg` or `y_deg` is not in line with the other parts.",
+        exclude_if=_is_none,
+    )
+    y_deg: float | None = Field(
+        default=None,
+        ge=-60,
+        le=60,
+        allow_inf_nan=False,
+        description="Position of the middle, in degrees above the centre of the parts. Needs `width_deg`.",
+        exclude_if=_is_none,
+    )
+
+    @model_validator(mode="after")
+    def _has_size(self) -> Self:
+        if self.width_deg is None and (self.x_deg, self.y_deg) != (None, None):
+            raise ValueError("a position in degrees needs a size in degrees. Fix: add `width_deg`.")
+        return self
+
+
+class ImagePart(SeenPart):
     """A picture."""
 
     image: AssetPath = Field(description="Path of a PNG, JPEG, WebP or SVG file, such as `assets/anna.png`.")
@@ -96,7 +136,7 @@ class SoundPart(AssetPart):
     )
 
 
-class VideoPart(AssetPart):
+class VideoPart(SeenPart):
     """A video."""
 
     video: AssetPath = Field(description="Path of an MP4 or WebM file, such as `assets/clip.mp4`.")

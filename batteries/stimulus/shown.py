@@ -13,6 +13,7 @@ from batteries.stimulus.parts import MEDIA_TYPES, kind_of, stored_name, with_par
 
 ADDRESS = "/asset/"
 """First part of the address of each file. The second part is the SHA-256 with the suffix of the file."""
+_DEGREES = ("width_deg", "x_deg", "y_deg")
 _MEASURES = {"image": ("width_px", "height_px"), "sound": ("duration_ms",), "video": ("duration_ms",)}
 
 _markdown = MarkdownIt("commonmark", {"html": False})
@@ -29,7 +30,8 @@ def shown_content(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return an item's content as a browser gets it.
 
     Each part, and each picture among the options, has `kind` (`text`, `image`, `sound` or `video`). A text has `html`.
-    The other kinds have `src` (the address of the file), `alt` and the measures of the file.
+    The other kinds have `src` (the address of the file), `alt` and the measures of the file, and its size and
+    position in degrees if the item has them.
 
     Parameters
     ----------
@@ -46,4 +48,5 @@ def _shown(entry: Any) -> Any:
     if kind not in MEDIA_TYPES:
         return entry
     measures = {name: entry.get(name) for name in _MEASURES[kind]}
-    return {"kind": kind, "src": f"{ADDRESS}{stored_name(entry)}", "alt": entry["alt"], **measures}
+    degrees = {name: entry[name] for name in _DEGREES if entry.get(name) is not None}
+    return {"kind": kind, "src": f"{ADDRESS}{stored_name(entry)}", "alt": entry["alt"], **measures, **degrees}

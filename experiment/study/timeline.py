@@ -121,6 +121,29 @@ class Device(BaseModel):
     refresh_hz: int | None = Field(
         default=None, ge=10, le=1_000, description="Least refresh rate of the screen, in Hz."
     )
+    sound: bool | None = Field(
+        default=None,
+        description=(
+            "true: before the study, participants prove that they hear sounds. false: no such check. If omitted, a "
+            "study with sounds has the check. For videos with sound, write `true`. Only on the web."
+        ),
+    )
+    calibration: bool = Field(
+        default=False,
+        description=(
+            "true: before the study, participants measure their screen with a bank card. Necessary for sizes in "
+            "degrees on the web. In the laboratory, PsychoPy's monitor file has these measures."
+        ),
+    )
+    distance_cm: float = Field(
+        default=57,
+        ge=10,
+        le=500,
+        allow_inf_nan=False,
+        description=(
+            "Viewing distance that the calibration page asks for, in cm. At 57 cm, one degree is about one centimetre."
+        ),
+    )
 
 
 class Resume(BaseModel):

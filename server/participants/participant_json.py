@@ -26,6 +26,7 @@ from experiment.plan import Phase
 from experiment.records import Kind, Status
 from experiment.study.definition import Study, StudyDefinition
 from experiment.study.recruitment import Exit, Exits
+from experiment.web.requirements import needs_sound
 from server.context import context
 from server.participants import participant_auth, practice_criterion
 from server.participants.attention_checks import has_passed_checks
@@ -98,7 +99,7 @@ def study_json(
         "consent_digest": consent_digest(study),
         "instructions_html": [html(study.texts[name]) for name in timeline.instructions],
         "contact_html": page(study.texts, timeline.contact),
-        "device": definition.device.model_dump(),
+        "device": {**definition.device.model_dump(), "sound": needs_sound(study)},
         "fullscreen": timeline.fullscreen,
         "exits": {
             "no_consent": _exit_json(exits.no_consent),
