@@ -1,0 +1,117 @@
+"""Published jsPsych plugins from npm as items of a study: files by path, a participant's own input, and stored data."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from equipoise.studies import copy_sample_study
+from tests.end_to_end.published_plugins import TRIED, Tried
+from tests.end_to_end.visitor import Visitor
+from tests.paths import MEDIA
+from tests.picture_study import DRAWING, picture
+from tests.server_process import running_server
+
+STUDY: dict[str, Any] = {
+    "study": "plugins",
+    "version": "1.0",
+    "title": "Plugins",
+    "battery": "battery.yaml",
+    "practice": [],
+    "design": {"method": "deal", "groups": 1, "balance": ["shape"]},
+    "timeline": {"consent": "consent.md"},
+    "device": {"phones": True},
+}
+
+
+def make_study(folder: Path, rows: Sequence[Tried]) -> Path:
+    copy_sample_study("intuition-single", folder)
+    plugins = {row.name: {"file": f"{row.name}.js", "variable": row.variable} for row in rows}
+    items = [
+        {
+            "item_id": row.name,
+            "task": "jspsych",
+            "factors": {"shape": "any"},
+            "content": {"plugin": row.name, "parameters": row.parameters},
+            "key": None,
+        }
+        for row in rows
+    ]
+    (folder / "study.yaml").write_text(json.dumps({**STUDY, "plugins": plugins}), encoding="utf-8")
+    battery = {"battery": "plugins", "version": "1", "items": items}
+    (folder / "battery.yaml").write_text(json.dumps(battery), encoding="utf-8")
+    for row in rows:
+        shutil.copy(row.file, folder / f"{row.name}.js")
+    assets = folder / "assets"
+    assets.mkdir()
+    (assets / "face.png").write_bytes(picture(size=(60, 40)))
+    (assets / "house.svg").write_text(DRAWING, encoding="utf-8")
+    for name in ("tone.wav", "clip.webm"):
+        shutil.copy(MEDIA / name, assets)
+    return folder
+
+
+def take(visitor: Visitor, row: Tried) -> None:
+    """Give the input of a participant in one trial."""
+    page = visitor.page
+    if row.shown:
+        page.locator(row.shown).first.wait_for()
+        page.wait_for_timeout(100)  # input before the stimulus is visible is ignored
+        assert page.locator("body").evaluate(BROKEN_PICTURES) == []
+    page.screenshot(path=f"/tmp/shots/{row.name}.png")
+    row.act(page)
+
+
+BROKEN_PICTURES = """body => [...body.querySelectorAll("img")].filter((img) => !img.complete || img.naturalWidth === 0)
+  .map((img) => img.src)"""
+
+
+@pytest.mark.parametrize("kind", TRIED)
+def test_published_plugins_record_what_a_participant_does(visit: Any, tmp_path: Path, rows: Any, kind: str) -> None:
+    tried = {row.name: row for row in TRIED[kind]}
+    folder = make_study(tmp_path / "study", TRIED[kind])
+    with running_server(folder) as url:
+        visitor: Visitor = visit(url)
+        requested: list[str] = []
+        visitor.page.on("request", lambda request: requested.append(request.url))
+        with visitor.page.expect_response(lambda reply: reply.request.method == "POST" and reply.ok) as begun:
+            visitor.page.click("#consent-agree")
+        trials = begun.value.json()["trials"]
+        assert "assets/" not in json.dumps(trials)
+        for trial in trials:
+            name = trial["content"]["plugin"]
+            try:
+                take(visitor, tried[name])
+            except Exception as error:
+                error.add_note(f"in the trial of the plugin {name}")
+                raise
+        visitor.page.locator("#completion-code").wait_for()
+        stored = {row["item_id"]: row for row in rows(folder)}
+    files = [url for url in requested if "/asset/" in url]
+    assert len(files) == len(set(files)), "a plugin requested a file that was loaded before"
+    assert stored.keys() == tried.keys()
+    for name, row in stored.items():
+        check(tried[name], row)
+
+
+def check(tried: Tried, row: dict[str, Any]) -> None:
+    """Check that a stored row has what the participant did."""
+    response = json.loads(row["response"])
+    expected = {name: tried.parameters[name] for name in tried.repeated} | dict(tried.recorded)
+    for field, value in expected.items():
+        found = response[field]
+        assert value(found) if callable(value) else found == value, (tried.name, field, found)
+    assert "blob:" not in row["response"], tried.name
+    assert "/asset/" not in row["response"], tried.name
+    noted = json.loads(row["jspsych"])
+    assert noted["trial_type"] == tried.name
+    assert row["fixation_frames"] >= row["fixation_frames_intended"] == 12, tried.name
+    assert row["onset_source"] in {"presented", "painted"}
+    assert row["shown_at"] is not None
+    if tried.has_rt:
+        assert 0 < row["rt_ms"] <= response["rt"], (tried.name, row["rt_ms"], response["rt"])
+    else:
+        assert row["rt_ms"] is None, tried.name
