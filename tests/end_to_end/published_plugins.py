@@ -447,7 +447,7 @@ SURVEYS = [
         ]}},
         "input[type=text]",
         _in_order(_fill("input[type=text]", "Anna"), _click(".sd-btn.sv-nav-btn, input[type=button]")),
-        {"response": {"who": "Anna"}},
+        {"response": {"who": "Anna", "picture": None}},
         "`response`: the answers by the names of the questions",
         "The page does not load the plugin's style sheet, so the form has a plain look.",
         repeated=(),

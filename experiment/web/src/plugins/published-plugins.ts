@@ -18,6 +18,9 @@ export type ForeignPlugin = PluginClass & { info: jsPsychModule.PluginInfo };
 /** Fields that jsPsych adds to the data of every trial. */
 const ADDED_BY_JSPSYCH = ["trial_type", "trial_index", "plugin_version", "time_elapsed", "internal_node_id"];
 
+/** Class of the display while a plugin uses it. Then the display has the layout that plugins expect. */
+const LAYOUT = "published-plugin";
+
 /** Steps of its own promises that a plugin may take in the frame of the onset before it shows something. */
 const MOST_STEPS = 20;
 
@@ -95,6 +98,7 @@ export class ForeignTrial {
     this.display = display;
     display.translate = false; // the wording is the stimulus
     display.replaceChildren(); // as jsPsych does between trials
+    display.classList.add(LAYOUT);
     const result = show();
     // A plugin for sounds first waits for its decoded sound. All of this happens before the frame is painted.
     for (let step = 0; step < MOST_STEPS && display.childElementCount === 0; step++) await null;
@@ -111,6 +115,7 @@ export class ForeignTrial {
     this.listening.abort();
     this.files.release();
     if (this.display) this.display.translate = true; // pages to read may be translated
+    this.display?.classList.remove(LAYOUT);
     const { end_ms: _, ...fixation } = this.fixation ?? simulatedFixation(this.trial);
     const { onset_ms, onset_source } = (await this.onset?.()) ?? { onset_ms: performance.now(), onset_source: "painted" };
     const rt_ms = typeof data["rt"] === "number" ? Math.max(0, data["rt"] - (onset_ms - this.called_ms)) : null;
