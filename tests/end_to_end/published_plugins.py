@@ -163,6 +163,8 @@ KEY = "`response`: the key"
 BUTTON = "`response`: the index of the button, from 0"
 SLIDER = "`response`: the position of the slider, a number"
 JUDGES = "The plugin judges the response in the browser, so its parameters contain the answer key."
+INEXACT = "So use `rt`, not `rt_ms`."
+SOUND = f"`rt` begins when the plugin starts the sound. {INEXACT}"
 CHOICES = {"choices": ["f", "j"]}
 TWO = {"choices": ["no", "yes"]}
 SCALE = {"min": 0, "max": 10, "slider_start": 5, "labels": ["low", "high"]}
@@ -199,7 +201,7 @@ TEXTS = [
         _press("p"),
         {"response": "p", "correct": True, "stimulus": [IMG, "<p id='second'>B</p>"]},
         "`response`: the key. `correct`",
-        f"{JUDGES} `rt` and `rt_ms` begin at the second stimulus and at the onset of the first stimulus.",
+        f"{JUDGES} `rt` begins at the second stimulus. {INEXACT}",
         repeated=("answer",),
     ),
     Tried(
@@ -273,7 +275,7 @@ PICTURES = [
         _press("p"),
         {"response": "p", "correct": False, "stimulus": [FACE, HOUSE]},
         "`response`: the key. `correct`",
-        f"{JUDGES} `rt` and `rt_ms` begin at the second stimulus and at the onset of the first stimulus.",
+        f"{JUDGES} `rt` begins at the second stimulus. {INEXACT}",
         repeated=("answer",),
     ),
     Tried(
@@ -323,7 +325,7 @@ PICTURES = [
         _press("j"),
         {"response": "j", "correct": True},
         "`response`: the key. `correct`. `locations`",
-        f"{JUDGES} The plugin has its own fixation picture after our fixation, and `rt` begins after it.",
+        f"{JUDGES} The plugin shows its own fixation picture first, and `rt` begins after this picture. {INEXACT}",
         repeated=("target_present",),
     ),
     Tried(
@@ -344,7 +346,7 @@ SOUNDS_AND_VIDEOS = [
         _press("f"),
         {"response": "f"},
         KEY,
-        "`rt` begins when the plugin starts the sound.",
+        SOUND,
     ),
     Tried(
         _official("audio-button-response"),
@@ -353,7 +355,7 @@ SOUNDS_AND_VIDEOS = [
         _click("#jspsych-audio-button-response-btngroup button:nth-child(2)"),
         {"response": 1},
         BUTTON,
-        "`rt` begins when the plugin starts the sound.",
+        SOUND,
     ),
     Tried(
         _official("audio-slider-response"),
@@ -362,7 +364,7 @@ SOUNDS_AND_VIDEOS = [
         _slide("audio-slider-response"),
         {"response": 7, "slider_start": 5},
         SLIDER,
-        "`rt` begins when the plugin starts the sound.",
+        SOUND,
     ),
     Tried(
         _official("video-keyboard-response"),
@@ -449,7 +451,7 @@ SURVEYS = [
         _in_order(_fill("input[type=text]", "Anna"), _click(".sd-btn.sv-nav-btn, input[type=button]")),
         {"response": {"who": "Anna", "picture": None}},
         "`response`: the answers by the names of the questions",
-        "The page does not load the plugin's style sheet, so the form has a plain look.",
+        "The page does not load the plugin's style sheet, so the form looks plain. The plugin's code has 1.4 MB.",
         repeated=(),
     ),
     Tried(
@@ -547,13 +549,10 @@ TRIED = {
 
 NEEDS_A_FUNCTION = "It needs a function as a parameter, which an item cannot contain. The page refuses the study."
 NOT_WORKING = {
-    _official("canvas-keyboard-response"): NEEDS_A_FUNCTION,
-    _official("html-audio-response"): "It needs a microphone, which another trial must open again on each visit.",
-    "@jspsych-contrib/plugin-audio-multi-response": "It is made for jsPsych 7, and calls functions that jsPsych 8 lacks.",
+    _official("canvas-keyboard-response"): f"{NEEDS_A_FUNCTION} The other `canvas` plugins need the same function.",
+    _official("reconstruction"): NEEDS_A_FUNCTION,
+    _official("html-audio-response"): "It needs a microphone that another trial has opened on the same page.",
+    "@jspsych-contrib/plugin-audio-multi-response": "It is made for jsPsych 7, and calls a function that jsPsych 8 "
+    "does not have (`getAudioBuffer`).",
 }
 """The plugins that do not work as items, with the reason."""
-
-
-def asset_words(tried: Tried) -> str:
-    """Return the parameters of a row that name files, in Markdown."""
-    return ", ".join(f"`{name}`" for name in tried.asset_parameters)

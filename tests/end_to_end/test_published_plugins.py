@@ -1,5 +1,6 @@
 """Published jsPsych plugins from npm as items of a study: files by path, a participant's own input, and stored data."""
 
+import importlib.util
 import json
 import shutil
 from collections.abc import Sequence
@@ -7,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from equipoise.studies import copy_sample_study
-from tests.end_to_end.published_plugins import TRIED, Tried
+from tests.end_to_end.published_plugins import NEEDS_A_FUNCTION, NOT_WORKING, NPM, TRIED, Tried
 from tests.end_to_end.visitor import Visitor
-from tests.paths import MEDIA
+from tests.paths import MEDIA, ROOT
 from tests.picture_study import DRAWING, picture
 from tests.server_process import running_server
 
@@ -61,12 +63,14 @@ def take(visitor: Visitor, row: Tried) -> None:
         page.locator(row.shown).first.wait_for()
         page.wait_for_timeout(100)  # input before the stimulus is visible is ignored
         assert page.locator("body").evaluate(BROKEN_PICTURES) == []
-    page.screenshot(path=f"/tmp/shots/{row.name}.png")
     row.act(page)
 
 
-BROKEN_PICTURES = """body => [...body.querySelectorAll("img")].filter((img) => !img.complete || img.naturalWidth === 0)
-  .map((img) => img.src)"""
+BROKEN_PICTURES = """body => [
+  ...[...body.querySelectorAll("img")].filter((img) => !img.complete || img.naturalWidth === 0),
+  ...[...body.querySelectorAll("canvas")].filter((canvas) => canvas.clientWidth !== canvas.width),
+].map((broken) => broken.outerHTML)"""
+"""JavaScript function that returns the pictures that are not loaded, and the canvases with another size than drawn."""
 
 
 @pytest.mark.parametrize("kind", TRIED)
@@ -115,3 +119,33 @@ def check(tried: Tried, row: dict[str, Any]) -> None:
         assert 0 < row["rt_ms"] <= response["rt"], (tried.name, row["rt_ms"], response["rt"])
     else:
         assert row["rt_ms"] is None, tried.name
+
+
+NO_FUNCTION = [package for package, reason in NOT_WORKING.items() if reason.startswith(NEEDS_A_FUNCTION)]
+
+
+@pytest.mark.parametrize("package", NO_FUNCTION)
+def test_a_plugin_that_needs_a_function_is_refused_before_the_first_trial(
+    visit: Any, tmp_path: Path, package: str
+) -> None:
+    row = Tried(package, {"stimulus": "<p>Draw</p>"}, "", lambda _page: None, {}, "")
+    with running_server(make_study(tmp_path / "study", [row])) as url:
+        visitor: Visitor = visit(url)
+        visitor.page.click("#consent-agree")
+        alert = visitor.page.get_by_role("alert")
+        expect(alert).to_contain_text(f"The plugin {row.name} needs a function as its parameter stim")
+
+
+def test_the_page_of_the_plugins_agrees_with_this_test() -> None:
+    spec = importlib.util.spec_from_file_location("generator", ROOT / "docs" / "generate_plugins_page.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generator = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generator)
+    assert generator.PAGE.read_text(encoding="utf-8") == generator.page(), "run docs/generate_plugins_page.py"
+
+
+def test_the_lock_file_contains_no_addresses_of_a_registry() -> None:
+    packages = json.loads((NPM.parent / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    assert [name for name, package in packages.items() if "resolved" in package] == []
+    assert sum(1 for name in packages if "/plugin-" in name) >= 25
