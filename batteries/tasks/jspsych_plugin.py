@@ -66,12 +66,7 @@ class JsPsychPlugin(Task):
         whole = super().checked_content(content, key)
         if key is not None and key not in self.responses(whole):
             raise InputError(f"the key {key!r} is not in `answers`. Fix: use an entry of `answers` as the key.")
-        paths, known = paths_in([whole["parameters"], whole["answers"]]), whole.pop("files", {})
-        if unused := known.keys() - set(paths):
-            raise InputError(
-                f"`files` has the entry `{min(unused)}`, which no parameter names. Fix: delete this entry of `files`."
-            )
-        return {**whole, "files": {path: known.get(path) for path in paths}} if paths else whole
+        return _with_files(whole)
 
     def check_response(self, content: dict[str, Any], response: JsonValue) -> None:
         if not isinstance(response, dict):
@@ -125,6 +120,17 @@ class JsPsychPlugin(Task):
         if isinstance(choices, list) and choices:
             return {"response": rng.choice(choices) if "keyboard" in content["plugin"] else rng.randrange(len(choices))}
         return {"response": "simulated"}
+
+
+def _with_files(content: dict[str, Any]) -> dict[str, JsonValue]:
+    """Return a content with an entry in `files` for each file that it names. Without files, there is no such field."""
+    known: dict[str, str | None] = content.get("files", {})
+    paths = paths_in([content["parameters"], content["answers"]])
+    if unused := known.keys() - set(paths):
+        raise InputError(
+            f"`files` has the entry `{min(unused)}`, which no parameter names. Fix: delete this entry of `files`."
+        )
+    return {**content, "files": {path: known.get(path) for path in paths}} if paths else content
 
 
 def _slider_ends(parameters: dict[str, Any]) -> tuple[int, int]:

@@ -38,7 +38,7 @@ class Tried:
     recorded: Mapping[str, Any]
     """Fields of the stored data, with their values. A value can be a function that returns True for a right value."""
     response: str
-    """What the response contains, in Markdown."""
+    """Contents of the response, in Markdown."""
     remark: str = ""
     has_rt: bool = True
     """False if the plugin records no `rt`, so that there is no `rt_ms`."""
@@ -196,7 +196,12 @@ TEXTS = [
     ),
     Tried(
         _official("same-different-html"),
-        {"stimuli": [IMG, "<p id='second'>B</p>"], "answer": "different", "first_stim_duration": 50, "gap_duration": 50},
+        {
+            "stimuli": [IMG, "<p id='second'>B</p>"],
+            "answer": "different",
+            "first_stim_duration": 50,
+            "gap_duration": 50,
+        },
         "#second",
         _press("p"),
         {"response": "p", "correct": True, "stimulus": [IMG, "<p id='second'>B</p>"]},
@@ -270,7 +275,8 @@ PICTURES = [
     ),
     Tried(
         _official("same-different-image"),
-        {"stimuli": [FACE, HOUSE], "answer": "same", "first_stim_duration": 50, "gap_duration": 50, "prompt": "<i>2</i>"},
+        {"stimuli": [FACE, HOUSE], "answer": "same", "first_stim_duration": 50, "gap_duration": 50,
+         "prompt": "<i>2</i>"},
         "i",
         _press("p"),
         {"response": "p", "correct": False, "stimulus": [FACE, HOUSE]},
@@ -330,7 +336,8 @@ PICTURES = [
     ),
     Tried(
         _official("free-sort"),
-        {"stimuli": [FACE, HOUSE], "sort_area_width": 400, "sort_area_height": 300, "stim_width": 40, "stim_height": 40},
+        {"stimuli": [FACE, HOUSE], "sort_area_width": 400, "sort_area_height": 300, "stim_width": 40,
+         "stim_height": 40},
         "#jspsych-free-sort-draggable-1",
         _sort,
         {"init_locations": _one_of_each, "moves": _one_of_each, "final_locations": _one_of_each},

@@ -1,9 +1,12 @@
 """Published jsPsych plugins from npm as items of a study: files by path, a participant's own input, and stored data."""
 
+import dataclasses
 import importlib.util
 import json
 import shutil
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +16,12 @@ from playwright.sync_api import expect
 from equipoise.studies import copy_sample_study
 from tests.end_to_end.published_plugins import NEEDS_A_FUNCTION, NOT_WORKING, NPM, TRIED, Tried
 from tests.end_to_end.visitor import Visitor
+from tests.engines import HEIGHT_PX, MINIBROWSER_BAR_PX, WIDTH_PX, Window, firefox_window, webkit_window
+from tests.missing import skip_but_never_in_ci
 from tests.paths import MEDIA, ROOT
 from tests.picture_study import DRAWING, picture
 from tests.server_process import running_server
+from tests.x_server import x_server
 
 STUDY: dict[str, Any] = {
     "study": "plugins",
@@ -112,13 +118,66 @@ def check(tried: Tried, row: dict[str, Any]) -> None:
     assert "/asset/" not in row["response"], tried.name
     noted = json.loads(row["jspsych"])
     assert noted["trial_type"] == tried.name
-    assert row["fixation_frames"] >= row["fixation_frames_intended"] == 12, tried.name
+    assert row["fixation_frames"] >= row["fixation_frames_intended"] > 0, tried.name
     assert row["onset_source"] in {"presented", "painted"}
     assert row["shown_at"] is not None
     if tried.has_rt:
-        assert 0 < row["rt_ms"] <= response["rt"], (tried.name, row["rt_ms"], response["rt"])
+        # Without a sound card, the clock of sounds stands still in some browsers.
+        least_ms = -1 if tried.name.startswith("audio-") else 0
+        assert least_ms < row["rt_ms"] <= response["rt"], (tried.name, row["rt_ms"], response["rt"])
     else:
         assert row["rt_ms"] is None, tried.name
+
+
+def answered_at_once(tried: Tried) -> Tried:
+    """Return a row whose buttons work while a video is played, with the first button as the response."""
+    parameters = {**tried.parameters, "response_allowed_while_playing": True}
+    return dataclasses.replace(tried, parameters=parameters, recorded={"response": 0})
+
+
+WITH_BUTTONS = [
+    answered_at_once(row) for rows in TRIED.values() for row in rows if row.name.endswith("-button-response")
+]
+BUTTON_GROUP = "main [id$='-btngroup'] button:enabled"
+LOADED = """[...document.querySelectorAll("main :is(img, canvas, video)")].every(
+  (one) => (one.naturalWidth ?? one.videoWidth ?? one.width) > 0)"""
+PLAYS = "[...document.querySelectorAll('main video')].every((one) => one.controls || one.ended || !one.paused)"
+"""JavaScript condition: each video plays or has ended, or the participant can begin it."""
+
+
+@pytest.mark.parametrize("engine", ["firefox", "webkit"])
+def test_other_engines_show_the_files_of_plugins(engine: str, tmp_path: Path, rows: Any) -> None:
+    folder = make_study(tmp_path / "study", WITH_BUTTONS)
+    with running_server(folder) as url, other_window(engine) as window:
+        window.goto(url)
+        window.wait_until("document.querySelector('#consent-agree') !== null")
+        window.click("#consent-agree")
+        for _ in WITH_BUTTONS:
+            window.wait_until(f'document.querySelector("{BUTTON_GROUP}:not([data-walked])") !== null && ({LOADED})')
+            window.wait_until(PLAYS)
+            time.sleep(0.15)  # input before the stimulus is visible is ignored
+            window.evaluate(
+                f"""document.querySelectorAll("{BUTTON_GROUP}").forEach((one) => (one.dataset.walked = 1))"""
+            )
+            window.click(BUTTON_GROUP)
+        window.wait_until("document.querySelector('#completion-code') !== null")
+        stored = {row["item_id"]: row for row in rows(folder)}
+    assert stored.keys() == {row.name for row in WITH_BUTTONS}
+    for tried in WITH_BUTTONS:
+        check(tried, stored[tried.name])
+
+
+@contextmanager
+def other_window(engine: str) -> Iterator[Window]:
+    """Open a window of Firefox or WebKit."""
+    if engine == "firefox":
+        with firefox_window() as window:
+            yield window
+    elif shutil.which("Xvfb") is None:
+        skip_but_never_in_ci("no Xvfb was found; install the package xvfb")
+    else:
+        with x_server(WIDTH_PX, HEIGHT_PX + MINIBROWSER_BAR_PX) as server, webkit_window(server.display) as window:
+            yield window
 
 
 NO_FUNCTION = [package for package, reason in NOT_WORKING.items() if reason.startswith(NEEDS_A_FUNCTION)]

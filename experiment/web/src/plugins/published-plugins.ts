@@ -104,6 +104,7 @@ export class ForeignTrial {
     for (let step = 0; step < MOST_STEPS && display.childElementCount === 0; step++) await null;
     askForOnset(display);
     this.onset = watchOnset(display, this.fixation.end_ms);
+    letVideosBegin(display);
     this.onShown();
     return { result };
   }
@@ -132,6 +133,16 @@ export class ForeignTrial {
       onset_source,
       ...this.signals.record(rt_from_onset_ms),
     };
+  }
+}
+
+/** Shows the controls of a video if the browser does not let the page begin the video. Otherwise a trial could never end. */
+function letVideosBegin(display: HTMLElement): void {
+  for (const video of display.querySelectorAll("video")) {
+    if (!video.autoplay) continue;
+    video.play().catch((error: DOMException) => {
+      if (error.name === "NotAllowedError") video.controls = true;
+    });
   }
 }
 
