@@ -2,10 +2,11 @@
  * A participant who resumes gets a welcome page instead of the instructions.
  */
 import type { JsPsych } from "jspsych";
-import { api, type Ended, type MultipleChoiceContent, type ResponseValue, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
+import { api, type Ended, type JsPsychContent, type MultipleChoiceContent, type ResponseValue, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
 import { begunTrial, forgetBegun } from "./saving/trial-attempts";
 import { SessionProgress, isPractice } from "./session-progress";
 import { assets } from "./assets/asset-loader";
+import { ParameterFiles } from "./assets/parameter-files";
 import { html } from "./pages/dom";
 import { type ForeignPlugin, ForeignTrial, withFixation } from "./plugins/published-plugins";
 import BlackboxPredictPlugin from "./plugins/blackbox-predict";
@@ -167,6 +168,8 @@ function loading({ trial_index }: SessionTrial, { onFailure }: Surroundings): Ti
 /** Returns the addresses of the pictures, sounds and videos that a trial shows. */
 function addressesOf({ content }: SessionTrial): string[] {
   const { stimulus, options } = content as Partial<MultipleChoiceContent>;
+  const { files } = content as Partial<JsPsychContent>;
+  if (files) return files;
   const parts = [...(stimulus ?? []), ...(options ?? [])];
   return parts.flatMap((part) => (typeof part === "object" && "src" in part ? [part.src] : []));
 }
@@ -220,9 +223,9 @@ function ownTrial(trial: OwnTrial, session: Session, { frames }: Surroundings, r
 
 /** Returns a trial of a published plugin, after our fixation. In practice, a page with the feedback follows. */
 function foreignTrial(
-  { content, phase }: ForeignSessionTrial,
+  { content, phase, trial_index }: ForeignSessionTrial,
   { fixation_ms }: Session,
-  { plugins, frames }: Surroundings,
+  { jsPsych, plugins, frames }: Surroundings,
   record: TrialRecord,
 ): TimelinePart {
   const plugin = plugins.get(content.plugin)!;
@@ -232,11 +235,14 @@ function foreignTrial(
     type: withFixation(plugin),
     ...content.parameters,
     begin: (display: HTMLElement, show: () => unknown) => foreign.begin(display, show),
-    on_start: () => {
-      foreign = new ForeignTrial({ fixation_ms, frame_ms: frames.used_ms, parameters: content.parameters }, () => record.remember());
+    on_start: (parameters: Record<string, unknown>) => {
+      const files = new ParameterFiles(content.files ?? [], jsPsych);
+      for (const name of Object.keys(content.parameters)) parameters[name] = files.shown(parameters[name]);
+      foreign = new ForeignTrial({ fixation_ms, frame_ms: frames.used_ms, parameters: content.parameters }, files, () => record.remember());
       record.begin();
     },
     on_finish: async (data: Record<string, unknown>) => {
+      assets.release(trial_index);
       feedback = await record.respond(await foreign.record(data), plugin.info.name, (data["plugin_version"] as string) ?? null);
     },
   };

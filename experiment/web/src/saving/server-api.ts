@@ -156,6 +156,8 @@ export interface BlackboxContent {
 export interface JsPsychContent {
   plugin: string;
   parameters: Record<string, unknown>;
+  /** Addresses of the files that the parameters name; absent if there are none. */
+  files?: string[];
 }
 
 /** The server sends an attention check as a test question, so that the browser cannot recognize it. */
