@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.coding.coded_trials import CodedAnswers
 from analysis.data.columns import factor_columns
 from analysis.data.subjects import models_of_subjects
 from analysis.exclusions.flow import apply_exclusions
@@ -38,6 +39,7 @@ def analyze_trials(
     registration: Registration = NOT_LOCKED,
     made_at: datetime | None = None,
     notes: Sequence[str] = (),
+    coding: Sequence[CodedAnswers] = (),
     drawer: Drawer | None = None,
 ) -> Analysis:
     """Analyse a tidy table with an analysis plan.
@@ -68,6 +70,8 @@ def analyze_trials(
     notes : sequence of str
         Further notes for the reader, in sentences. The report lists them first, and `provenance.json` contains them
         too.
+    coding : sequence of CodedAnswers
+        The codings whose codes are in the table (`analysis.coding.coded_trials.code_answers`).
     drawer : Drawer, optional
         Draws the figures in two processes (`analysis.second_process`). By default, this process draws all figures.
 
@@ -103,12 +107,13 @@ def analyze_trials(
     analysis = Analysis(
         out=out,
         exclusions=exclusions,
-        tables=numbers.tables,
+        tables=numbers.tables | {name: table for one in coding for name, table in one.tables.items()},
         planned=numbers.planned,
         figures_of_plan=planned_figures(numbers.planned, plan.confidence, styles),
         notes=[*notes, *exclusions.notes, *study_notes(exclusions, numbers.tables, plan)],
-        provenance=provenance_of(trials, plan, software_version, made_at or datetime.now(UTC), notes),
+        provenance=provenance_of(trials, plan, software_version, made_at or datetime.now(UTC), notes, coding),
         registration=registration,
+        coding=tuple(coding),
         # Last, so that the second process draws while this process computes the arguments above.
         figures={drawing.name: drawing for drawing in drawer.drawn() if drawing is not None},
     )

@@ -79,7 +79,7 @@ def responses_section(
         The figures of the analysis, with their markup.
     """
     words = ungraded_words(trials)
-    if not words:
+    if not words and "responses_overall" not in tables:  # Graded answers have shares too if they are coded.
         return None
     parts: list[dict[str, Any]] = []
     for factor, ending in _endings(plan).items():

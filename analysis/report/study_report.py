@@ -16,6 +16,7 @@ from analysis.planned.sensitivity import overlap_sentences
 from analysis.planned.study_rows import plan_for
 from analysis.preregistration.deviations import Registration
 from analysis.provenance.record import Provenance
+from analysis.report.coding_section import coding_section
 from analysis.report.computation import rule_sentences
 from analysis.report.formatting import minute, records, shown
 from analysis.report.html import environment, with_markup
@@ -110,6 +111,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             factors=_levels(exclusions.trials, by_factor),
             cells=of_factors,
             responses=responses_section(exclusions.trials, plan, analysis.tables, figures),
+            coding=coding_section(analysis.coding, plan.confidence),
             planned=planned_section(
                 analysis.planned, plan_for(exclusions.trials, plan), analysis.figures_of_plan, analysis.registration
             ),
@@ -128,6 +130,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
                 analysis.tables,
                 provenance.software_version,
                 analysis.registration,
+                analysis.coding,
             ),
             rules=rule_sentences(plan, [PEOPLE[kind] for kind in PEOPLE if (exclusions.trials["kind"] == kind).any()])
             if len(analysis.tables["accuracy_overall"])
@@ -360,6 +363,11 @@ def _provenance_rows(provenance: Provenance, flow: pd.DataFrame) -> list[tuple[s
         ("Study", provenance.studies),
         ("Battery (SHA-256 of its canonical form)", provenance.batteries),
         ("Data (SHA-256)", [provenance.data_digest]),
+        *(
+            [("Codes of answers (SHA-256)", [f"{name}: {one}" for name, one in provenance.codes.items()])]
+            if provenance.codes
+            else []
+        ),
         ("Exclusion steps, in order", exclusion_rules(flow)),
         ("Factors", list(plan.by) or ["none"]),
         ("Confidence intervals", [percent(plan.confidence, 0)]),

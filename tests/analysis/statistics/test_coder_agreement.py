@@ -25,7 +25,7 @@ def test_cohens_kappa_is_that_of_a_textbook_and_the_interval_is_close_to_the_lar
 
 
 def test_fleiss_kappa_is_that_of_a_worked_example():
-    # Ten answers, 14 coders, five codes: the example of the article on Fleiss's kappa in Wikipedia; also in statsmodels.
+    # Ten answers, 14 coders, five codes: the example of the Wikipedia article on Fleiss's kappa, as in statsmodels.
     counts = [[0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
               [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7]]  # fmt: skip
     assert fleiss_kappa(np.array([np.repeat(range(5), row) for row in counts])) == pytest.approx(0.210, abs=0.0005)
