@@ -30,7 +30,8 @@ def ungraded_words(trials: pd.DataFrame) -> str:
     """
     test = trials[trials["phase"] == "test"]
     graded = is_graded(test)
-    n_all, n_ungraded = test["item_id"].nunique(), test.loc[~graded, "item_id"].nunique()
+    n_all = test["item_id"].nunique()
+    n_ungraded = n_all - test.loc[graded, "item_id"].nunique()  # A coded item can have answers without a code.
     if not n_ungraded:
         return ""
     if not graded.any():

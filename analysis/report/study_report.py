@@ -42,6 +42,7 @@ from analysis.sentences import (
 )
 from analysis.statistics.factor_levels import level_order
 from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.answer_coding import CODED_AS
 from experiment.study.planned_analyses import PlannedComparison
 
 NOT_SHOWN_OF_MODELS = ["model", "model_version", "n_items", "n_trials", "ci_low", "ci_high", "n_items_repeated",
@@ -388,9 +389,10 @@ def _chance_sentence(trials: pd.DataFrame) -> str:
 
     If some items are ungraded, a second sentence says so. Without a graded item, the text is empty.
     """
-    kept = graded_trials(trials, ["item_id", "key", "chance"])
+    is_coded = trials[CODED_AS].notna() if CODED_AS in trials else pd.Series(data=False, index=trials.index)
+    kept = graded_trials(trials[~is_coded], ["item_id", "key", "chance"])
     if kept.empty:
-        return ""
+        return "The chance level of open answers is 0." if len(graded_trials(trials, ["item_id"])) else ""
     n_items_of = Counter(str(key) for key in kept.drop_duplicates("item_id")["key"])
     most, n_items = max(n_items_of.values()), n_items_of.total()
     best = sorted((key for key, n in n_items_of.items() if n == most), key=level_order)

@@ -83,6 +83,11 @@ def refresh(study: Path, name: str | None, store: str | None) -> None:
         _print_addresses(done.study)
     else:
         click.echo("Every answer is coded. The texts of the answers are deleted from the coding study; the codes stay.")
+        if done.n_disagreements:
+            click.echo(
+                f"{done.n_disagreements:,} disagreements are not resolved; disagreements.csv still contains their "
+                "answers. Write the final codes into this file, and run the command again."
+            )
 
 
 def _print_addresses(made: "CodingStudy") -> None:

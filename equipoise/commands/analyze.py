@@ -9,7 +9,6 @@ import click
 import pandas as pd
 
 from analysis.any_table import analyze_table
-from analysis.coding.coded_trials import code_answers
 from analysis.coding.coders import CodersCodes
 from analysis.data.compact_columns import give_back_freed_arrays
 from analysis.data.data_file_reader import is_export
@@ -293,7 +292,6 @@ def _analyze_trials(
 
     `locks` are the plan's locks, and `registered` is the plan in the study's store. `codes` are the codes from coders.
     """
-    trials, coding = code_answers(trials, plan.coding, codes, plan.confidence)
     registration = registration_of(
         locks, registered, plan, subject, first_session_start(trials), exclusion_deviations(trials)
     )
@@ -305,6 +303,6 @@ def _analyze_trials(
         software_version=version("equipoise"),
         registration=registration,
         notes=notes,
-        coding=coding,
+        codes=codes,
         drawer=drawer,
     )

@@ -71,18 +71,19 @@ def coding_agreement(study: StudyFolder, name: str | None = None, store: StoreAd
         with atomic_write(path, is_private=True) as file:
             file.write(csv_bytes(table).decode())
         files.append(path)
-    if codes.disagreements():
-        files.append(write_disagreements(folder, trials))
+    files += write_disagreements(folder, trials)
     return CodersAgreement(coded, coding_sentences(coded, confidence), files, withdrawn_answers(study, trials))
 
 
-def write_disagreements(folder: CodingFolder, trials: pd.DataFrame) -> Path:
+def write_disagreements(folder: CodingFolder, trials: pd.DataFrame) -> list[Path]:
     """Write the list of disagreements, with the texts of the answers and the codes that are already resolved.
 
-    The file contains answers of participants, so only its owner can read it.
+    The file contains answers of participants, so only its owner can read it. Disagreements that were resolved before
+    the last refresh are left out. Without a disagreement, the file is deleted. Return the written files.
     """
+    record, path = folder.read(), folder.path / DISAGREEMENTS
     codes: CodersCodes = codes_of_coding(folder, trials)
-    answers = answers_to_code(folder, trials, folder.read().salt)
+    answers = answers_to_code(folder, trials, record.salt)
     coders = codes.coders
     rows = [
         [
@@ -93,8 +94,10 @@ def write_disagreements(folder: CodingFolder, trials: pd.DataFrame) -> Path:
             BETWEEN_CODES.join(codes.resolved.get(answer, ())),
         ]
         for answer in codes.disagreements()
-        if answer in answers
+        if answer in answers and answer not in record.resolved
     ]
-    path = folder.path / DISAGREEMENTS
+    if not rows:
+        path.unlink(missing_ok=True)
+        return []
     write_private_csv(path, [ANSWER, "question", "text", *coders, RESOLVED], rows)
-    return path
+    return [path]

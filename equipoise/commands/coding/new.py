@@ -10,7 +10,7 @@ from batteries.errors import InputError
 from batteries.files.atomic_folder import new_private_folder
 from batteries.items import copy_assets
 from equipoise.commands.coding.answers import Answer, answers_to_code, battery_of
-from equipoise.commands.coding.record import CODER, CodingFolder, CodingRecord, coding_folder
+from equipoise.commands.coding.record import CodingFolder, CodingRecord, coding_folder
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded, setting_of
 from equipoise.commands.study_trials import may_have_responses, no_responses, study_trials
 from experiment.load_study import load_study
@@ -77,9 +77,7 @@ def coding_new(study: StudyFolder, name: str | None = None, store: StoreAddress 
     record.answers = {answer_id: answer.places for answer_id, answer in answers.items()}
     with new_private_folder(folder.path) as made:
         (made / "data").mkdir()
-        assert folder.coding.coders is not None
-        ids = [f"{CODER}-{number}-{secrets.token_hex(8)}" for number in range(1, folder.coding.coders + 1)]
-        (made / "data" / "coders.txt").write_text("\n".join(ids) + "\n", encoding="utf-8")
+        folder.add_coders(made)
         (made / ".gitignore").write_text("*\n", encoding="utf-8")  # Every file may contain answers of participants.
         write_round(folder, record, answers, made)
         load_study(made)
@@ -110,4 +108,4 @@ def write_round(
 def described(folder: CodingFolder, answers: dict[str, Answer], n_items: int) -> CodingStudy:
     """Return the description of a coding study. `n_items` is the number of distinct answers that are left to code."""
     n_answers = sum(len(answer.places) for answer in answers.values())
-    return CodingStudy(folder.path, n_answers, n_items, [f"/?{CODER}={one}" for one in folder.coder_ids()])
+    return CodingStudy(folder.path, n_answers, n_items, folder.addresses())

@@ -8,9 +8,9 @@ from pathlib import Path
 from batteries.errors import InputError
 from equipoise.commands.coding.agreement import write_disagreements
 from equipoise.commands.coding.answers import answers_to_code
-from equipoise.commands.coding.codes import all_given, all_resolved
+from equipoise.commands.coding.codes import all_given, all_resolved, codes_of_coding
 from equipoise.commands.coding.new import CodingStudy, described, trials_of, write_round
-from equipoise.commands.coding.record import DISAGREEMENTS, coding_folder
+from equipoise.commands.coding.record import coding_folder
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded
 
 
@@ -22,6 +22,8 @@ class Refreshed:
     """Number of distinct answers that were deleted, because no session with this answer is left."""
     n_added: int
     """Number of new distinct answers."""
+    n_disagreements: int
+    """Number of disagreements without a resolved code. Their texts stay in disagreements.csv."""
     is_changed: bool
     """False if there was nothing to change. Then the coders go on as before."""
     study: CodingStudy
@@ -58,9 +60,11 @@ def coding_refresh(study: StudyFolder, name: str | None = None, store: StoreAddr
     left = {one: answer for one, answer in answers.items() if len(given.get(one, {})) < needed}
     places = {one: answer.places for one, answer in answers.items()}
     n_deleted, n_added = len(record.answers.keys() - places.keys()), len(places.keys() - record.answers.keys())
-    if record.answers == places and (left or not folder.is_open):
-        return Refreshed(0, 0, is_changed=False, study=described(folder, answers, len(left)))
-    with_store_alone(folder.store)
+    is_as_before = record.answers == places and resolved == record.resolved and len(folder.coder_ids()) >= needed
+    if is_as_before and bool(left) == folder.is_open:
+        return Refreshed(0, 0, 0, is_changed=False, study=described(folder, answers, len(left)))
+    refuse_open_store(folder.store)
+    folder.add_coders()
     record.given = {one: of for one, of in given.items() if one in answers}
     record.resolved = {one: codes for one, codes in resolved.items() if one in answers}
     record.answers = places
@@ -71,12 +75,12 @@ def coding_refresh(study: StudyFolder, name: str | None = None, store: StoreAddr
         write_round(folder, record, left)
     else:
         folder.delete_texts()
-    if (folder.path / DISAGREEMENTS).exists():
-        write_disagreements(folder, trials)
-    return Refreshed(n_deleted, n_added, is_changed=True, study=described(folder, answers, len(left)))
+    write_disagreements(folder, trials)
+    n_open = len([one for one in codes_of_coding(folder, trials).disagreements() if one not in record.resolved])
+    return Refreshed(n_deleted, n_added, n_open, is_changed=True, study=described(folder, answers, len(left)))
 
 
-def with_store_alone(path: Path) -> None:
+def refuse_open_store(path: Path) -> None:
     """Raise InputError if another program, such as a server, has a store open."""
     if not path.exists():
         return
