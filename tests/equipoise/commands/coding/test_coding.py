@@ -270,7 +270,8 @@ def test_the_analysis_uses_the_codes_and_reports_coders_kappa_and_answers_withou
     assert shares["people", "southern", "physical"] == 0
     assert shares[MODEL, "northern", "physical"] == 1
     report = (tmp_path / "results" / "report.html").read_text(encoding="utf-8")
-    for words in ("10\u00a0distinct answers; coded by coder-1: 10, coder-2: 10", "Cohen&#39;s kappa: 0.60, 95\u00a0% CI",
+    for words in ("10\u00a0distinct answers; coded by coder-1: 10, coder-2: 10",
+                  "Cohen&#39;s kappa: 0.60, 95\u00a0% CI",
                   "The coders disagreed on 2\u00a0distinct answers: 1 of them have a final code, 1 do not.",
                   "11 of 12\u00a0answers have a code. 1\u00a0answer without a code is left out"):  # fmt: skip
         assert words in report
