@@ -23,7 +23,7 @@ class CodedAnswers:
     n_answers: int
     """Number of answers of completed sessions and of model runs."""
     n_coded: int
-    """How many of them have a code."""
+    """Number of these answers with a code."""
     n_distinct: int
     """Number of distinct answers that coders saw; 0 if a rule gave the codes."""
     n_of_coders: Mapping[str, int]
@@ -31,7 +31,7 @@ class CodedAnswers:
     n_disagreements: int
     """Number of distinct answers with different codes."""
     n_resolved: int
-    """How many of the disagreements have a final code."""
+    """Number of the disagreements with a final code."""
     agreement: pd.DataFrame
     by_code: pd.DataFrame
     digest: str

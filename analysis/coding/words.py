@@ -14,13 +14,13 @@ RESOLVED_BY = {
     "majority": "an answer has the code that more than half of its coders gave",
     "first": "an answer has the code of the first coder",
 }
-"""What the final code is, by the entry `resolve` of a coding."""
+"""The rule for the final code, by the entry `resolve` of a coding."""
 SHOWN = {
     "question": "the question and the answer",
-    "item": "the item and the answer",
+    "item": "the item, whose text can show its condition, and the answer",
     "answer": "only the answer",
 }
-"""What coders saw, by the entry `show` of a coding."""
+"""The parts that coders saw, by the entry `show` of a coding."""
 KEYS = {COHEN: "cohen_kappa", FLEISS: "fleiss", ALPHA: "krippendorff"}
 CITED = {COHEN: "Cohen, 1960", FLEISS: "Fleiss, 1971", ALPHA: "Krippendorff, 2019"}
 
@@ -89,13 +89,12 @@ def _method(coded: CodedAnswers) -> str:
     if coding.is_by_rule:
         which = "all codes with a matching word" if coding.several else "the first code with a matching word"
         return f"Answers of the coding {coded.name} were coded by rule: an answer has {which}. {codes}"
-    coders = count(len(coded.n_of_coders), "coder")
     numbers = listed([f"{coder}: {n:,}" for coder, n in coded.n_of_coders.items()])
     return (
-        f"{coders} coded the answers of the coding {coded.name} ({count(coded.n_distinct, 'distinct answer')}; coded "
-        f"by {numbers}). Coders saw {SHOWN[coding.show]}, in random order, but neither the participant, the condition "
-        f"nor the model. {codes} By the rule {coding.resolve}, {RESOLVED_BY[coding.resolve]}. Codes that the "
-        "researcher resolved come first."
+        f"{count(len(coded.n_of_coders), 'coder')} coded the answers of the coding {coded.name} "
+        f"({count(coded.n_distinct, 'distinct answer')}; coded by {numbers}). {codes} Coders saw {SHOWN[coding.show]}, "
+        "in random order. They did not see the participant, the model or the name of the condition. By the rule "
+        f"{coding.resolve}, {RESOLVED_BY[coding.resolve]}. Codes that the researcher resolved come first."
     )
 
 

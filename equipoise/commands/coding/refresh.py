@@ -25,7 +25,7 @@ class Refreshed:
     n_disagreements: int
     """Number of disagreements without a resolved code. Their texts stay in disagreements.csv."""
     is_changed: bool
-    """False if there was nothing to change. Then the coders go on as before."""
+    """False if there was nothing to change. Then the coders continue as before."""
     study: CodingStudy
     """The coding study. Its number of items is 0 if every answer is coded; then the texts are deleted."""
 

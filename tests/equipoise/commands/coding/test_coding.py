@@ -187,7 +187,7 @@ def test_the_plan_says_what_coders_see_besides_the_answer(study: Path, show: str
 # Agreement
 
 
-def test_kappa_of_known_disagreements_is_that_computed_by_hand(coded: tuple[Path, list[Any]]) -> None:
+def test_kappa_of_known_disagreements_is_that_of_a_calculation_on_paper(coded: tuple[Path, list[Any]]) -> None:
     # Ten answers; each coder gives each code to five; the coders agree on eight. (0.8 - 0.5) / (1 - 0.5) = 0.6.
     found = eq.coding_agreement(coded[0])
     table = pd.read_csv(coding_of(coded[0]) / "agreement.csv").set_index("measure")
@@ -431,7 +431,7 @@ def test_a_refresh_is_refused_while_the_server_runs_and_changes_nothing(
     assert eq.coding_agreement(study).coded.n_of_coders == {"coder-1": 8}
 
 
-def test_a_refresh_without_changes_lets_the_coders_go_on(study: Path) -> None:
+def test_a_refresh_without_changes_lets_the_coders_continue(study: Path) -> None:
     eq.coding_new(study)
     before = texts_below(coding_of(study))
     assert not eq.coding_refresh(study).is_changed
