@@ -10,6 +10,7 @@ from batteries.items import Battery, Item, load_battery
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from experiment.plan import plan_session
 from experiment.study.analysis_plan import OF_RUNS
+from experiment.study.answer_coding import items_of_codings
 from experiment.study.definition import Study, StudyDefinition
 from experiment.study.demographics import DemographicQuestion, Questionnaire
 from experiment.study.published_files import files_named_in, is_in_folder, may_be_published
@@ -80,6 +81,7 @@ def load_study(folder: Path) -> Study:
         _check_practice(definition)
         _check_keys(definition, battery)
         _check_plugins(definition, battery, texts)
+        items_of_codings(definition.analysis.coding, test_items)
         groups = assign_groups(test_items, definition.design)
         study = Study(folder, definition, battery, groups, texts, demographics, _panel_ids(folder, definition))
         for group in range(1, definition.design.groups + 1):

@@ -57,8 +57,8 @@ AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "c
                  "model", "model_version", "temperature", "run", "prompt_digest", "valid", "imported_correct",
                  "reading_rule", "stop_reason", "input_tokens", "output_tokens", "prompt", "thinking",
                  "thinking_budget", "epoch", "subject")  # fmt: skip
-DERIVED = ("correct", "score", "chance", "value", "excluded_by", "counted_as", *PRESENTATION, *PATTERNS, "rt",
-           "prompt", "thinking", "thinking_budget", "epoch", "subject")  # fmt: skip
+DERIVED = ("correct", "score", "chance", "value", "excluded_by", "counted_as", "coding_name", "coded_as",
+           *PRESENTATION, *PATTERNS, "rt", "prompt", "thinking", "thinking_budget", "epoch", "subject")  # fmt: skip
 """Columns that are computed from the raw data. The data digest does not include these columns."""
 
 SINCE_THE_DIGEST = ("session_number", "study_revision", "excluded_at", "excluded_reason", "reading_rule",
