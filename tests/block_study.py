@@ -49,10 +49,10 @@ PAGES = {
 def make_block_study(folder: Path, change: Callable[[dict[str, Any]], None] = lambda _study: None) -> Path:
     """Write the study to a new folder, and return the folder. `change` can change the content of study.yaml before."""
     folder.mkdir(parents=True)
-    items = [
-        _question("practice-1", "Which animal barks?", ["cat", "dog"], 2),
-        _question("check-1", CHECK, ["a", "b"], 2),
-    ]
+    content = yaml.safe_load(yaml.safe_dump(STUDY))  # a copy without parts in common
+    change(content)
+    items = [_question(name, "Which animal barks?", ["cat", "dog"], 2) for name in content["practice"]]
+    items += [_question(name, CHECK, ["a", "b"], 2) for name in content["attention_checks"]]
     for name, word in WORDS.items():
         for delay in ("long", "short"):
             factors = {"list": name, "material": MATERIAL[name], "delay": delay}
@@ -60,8 +60,6 @@ def make_block_study(folder: Path, change: Callable[[dict[str, Any]], None] = la
             lines = f"Remember: {word} ({delay})"
             items.append(_question(study, lines, ["I have read it", "I have not"], 1, step=1, **factors))
             items.append(_question(probe, f"Was it {word} ({delay})?", ["no", "yes"], 2, step=2, **factors))
-    content = yaml.safe_load(yaml.safe_dump(STUDY))  # a copy without parts in common
-    change(content)
     files = PAGES | {
         "study.yaml": yaml.safe_dump(content, sort_keys=False),
         "battery.yaml": yaml.safe_dump({"battery": "lists", "version": "1.0", "items": items}, sort_keys=False),

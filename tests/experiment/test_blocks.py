@@ -205,7 +205,7 @@ def _put(study: dict[str, Any], place: str, value: Any) -> None:
         (
             "design.offset_versions",
             True,
-            r"`l1\.long\.study` and `l1\.long\.probe` are one sequence.* different groups\. Fix: .*`versions: step` and `offset_versions: false`",
+            r"`l1\.long\.study` and `l1\.long\.probe` are .* different groups\. Fix: .*`offset_versions: false`",
         ),
         ("order.sequence.of", ["list"], r"and `l1\.short\.probe` are one sequence, but they are in different groups"),
         (
