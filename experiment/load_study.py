@@ -1,20 +1,25 @@
 """Reading and checking a study folder: `study.yaml`, the battery and the texts."""
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 
-from batteries.design import LatinSquare, assign_groups
+from batteries.design import LatinSquare, assign_groups, levels_of
 from batteries.errors import InputError, input_error_about
 from batteries.files.file_reading import line_of, parse_yaml, read_text, read_yaml
 from batteries.items import Battery, Item, load_battery
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
-from experiment.plan import plan_session
+from experiment.plan import plan_session, sequences_of
 from experiment.study.analysis_plan import OF_RUNS
 from experiment.study.answer_coding import items_of_codings
 from experiment.study.definition import Study, StudyDefinition
 from experiment.study.demographics import DemographicQuestion, Questionnaire
 from experiment.study.published_files import files_named_in, is_in_folder, may_be_published
+from experiment.study.revision import listed
 from experiment.texts import check_own
+
+MOST_GROUPS = 1_000
+"""Largest number of groups, as in `design.groups`."""
 
 
 def load_study(folder: Path) -> Study:
@@ -64,7 +69,7 @@ def load_study(folder: Path) -> Study:
         )
     battery = load_battery(battery_path)
     timeline = definition.timeline
-    texts = {name: read_text(folder / name) for name in timeline.texts}
+    texts = {name: read_text(folder / name) for name in definition.pages}
     demographics: tuple[DemographicQuestion, ...] = ()
     if timeline.demographics is not None:
         path_of_questions = folder / timeline.demographics
@@ -84,7 +89,9 @@ def load_study(folder: Path) -> Study:
         items_of_codings(definition.analysis.coding, test_items)
         groups = assign_groups(test_items, definition.design)
         study = Study(folder, definition, battery, groups, texts, demographics, _panel_ids(folder, definition))
-        for group in range(1, definition.design.groups + 1):
+        _check_sequences(study)
+        _check_blocks(study)
+        for group in study.test_items_by_group:
             plan_session(study, group, seed=0)
         study.digest  # noqa: B018 - computing the digest finds a definition that cannot be registered
     return study
@@ -175,11 +182,71 @@ def _check_plugins(definition: StudyDefinition, battery: Battery, texts: Mapping
             )
 
 
+def _check_sequences(study: Study) -> None:
+    """Raise InputError if a sequence is in several groups or blocks, or if its order is ambiguous."""
+    rule, blocks = study.definition.order.sequence, study.definition.blocks
+    if rule is None:
+        return
+    for items in sequences_of(study.test_items, rule):
+        names = listed([f"`{item.item_id}`" for item in items])
+        if len({study.groups[item.item_id] for item in items}) > 1:
+            raise InputError(
+                f"`order.sequence`: {names} are one sequence, but they are in different groups. Fix: with a Latin "
+                f"square, write `versions: {rule.by}` and `offset_versions: false` under `design`; otherwise write "
+                "`groups: 1`."
+            )
+        for before, after in pairwise(items):
+            if levels_of(before, [rule.by]) == levels_of(after, [rule.by]):
+                raise InputError(
+                    f"`order.sequence`: `{before.item_id}` and `{after.item_id}` are in one sequence and have the same "
+                    f"level of `{rule.by}`, {after.factors[rule.by]!r}, so their order is not defined. Fix: give each "
+                    "item of a sequence another level."
+                )
+        if blocks and len({levels_of(item, [blocks.of]) for item in items}) > 1:
+            raise InputError(
+                f"`order.sequence`: {names} are one sequence, but they are in different blocks. Fix: give them the "
+                f"same level of `{blocks.of}`."
+            )
+
+
+def _check_blocks(study: Study) -> None:
+    """Raise InputError if a test item has no block, if a block has no items in a group, or if there are many groups."""
+    blocks, n_groups = study.definition.blocks, study.definition.n_groups
+    if blocks is None:
+        return
+    if n_groups > MOST_GROUPS:
+        raise InputError(
+            f"`blocks`: {study.definition.design.groups} groups with {len(blocks.orders)} orders of blocks each are "
+            f"{n_groups:,} groups, but at most {MOST_GROUPS:,} are possible. Fix: write `order: random` under `blocks`."
+        )
+    levels = [block.level for block in blocks.levels]
+    for item in study.test_items:
+        (level,) = levels_of(item, [blocks.of])
+        if level not in levels:
+            raise InputError(
+                f"`blocks.levels` does not name the level {level!r} of `{blocks.of}`, which the test item "
+                f"`{item.item_id}` has. Fix: add this level under `levels`, or correct the item."
+            )
+    for group, items in study.test_items_by_group.items():
+        for level in levels:
+            if all(item.factors[blocks.of] != level for item in items):
+                raise InputError(
+                    f"`blocks.levels` names the level {level!r}, but group {group} has no test item with this level "
+                    f"of `{blocks.of}`. Fix: delete this level, or change `design` so that every group has such items."
+                )
+
+
 def _named_factors(definition: StudyDefinition) -> dict[str, tuple[str, ...]]:
     """Return the names of factors that `study.yaml` contains, by the field that contains them."""
-    design, max_run = definition.design, definition.order.max_run
+    design, max_run, sequence = definition.design, definition.order.max_run, definition.order.sequence
     of_items = tuple(factor for factor in definition.analysis.by if factor not in OF_RUNS)
-    named = {"analysis.by": of_items, "order.max_run.of": max_run.of if max_run else ()}
+    named = {
+        "analysis.by": of_items,
+        "order.max_run.of": max_run.of if max_run else (),
+        "order.sequence.of": sequence.of if sequence else (),
+        "order.sequence.by": (sequence.by,) if sequence else (),
+        "blocks.of": (definition.blocks.of,) if definition.blocks else (),
+    }
     if isinstance(design, LatinSquare):
         versions = (design.versions,) if design.versions else ()
         return named | {"design.rows": design.rows, "design.cells": design.cells, "design.versions": versions}

@@ -140,8 +140,17 @@ class TrialReply(TypedDict):
 class BreaksReply(TypedDict):
     """Breaks between trials."""
 
-    every: int
+    before: Sequence[int]
+    """Indexes of the trials before which there is a break."""
     page_html: str | None
+
+
+class BlockReply(TypedDict):
+    """A block of test trials."""
+
+    trial_index: int
+    """Index of the block's first test trial."""
+    instructions_html: Sequence[str]
 
 
 class SessionReply(TypedDict):
@@ -158,6 +167,8 @@ class SessionReply(TypedDict):
     demographics: Sequence[Mapping[str, Any]]
     """The questions about the participant, with the fields of `experiment.study.demographics.DemographicQuestion`."""
     breaks: BreaksReply | None
+    blocks: Sequence[BlockReply]
+    """The blocks in the order of the session; empty if the study has no blocks."""
     confidence: Mapping[str, Any] | None
     """The question about confidence, with the fields of `experiment.study.timeline.Confidence`."""
     practice_rounds: int

@@ -154,11 +154,13 @@ class LabSession:
             self._welcome_back(progress, has_skipped)
             if progress.trial.phase is Phase.PRACTICE:
                 self._instruct()
-        is_after_page = True
+        is_first_of_visit = True
         while progress.trial is not None:
-            if not is_after_page:
+            if not is_first_of_visit:
                 self._page_before(progress.trial, progress)
-            is_after_page = False
+            if names := progress.instructions_before(progress.trial, is_first_of_visit):
+                self._reader.read({name: self._study.texts[name] for name in names}, self._say("continue"))
+            is_first_of_visit = False
             self._take(progress.trial, session, progress, attempt_log)
         if progress.practice is not None and progress.practice.ended is not None:
             return self._ended(progress.practice.ended)
@@ -245,7 +247,7 @@ class LabSession:
             if progress.begins_further_round(trial) and progress.practice is not None:
                 so_far = {"correct": progress.practice.correct, "needed": progress.practice.needed}
                 self._own_page("practice_again_title", self._say("practice_again", **so_far))
-        elif breaks and answered > 0 and answered % breaks.every == 0:
+        elif breaks and progress.comes_after_break(trial):
             if breaks.page:
                 self._reader.read({breaks.page: self._study.texts[breaks.page]}, self._say("continue"))
             else:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from markdown_it import MarkdownIt
 
 from batteries.stimulus.shown import html, shown_content
+from experiment.pages_between_trials import block_instructions, break_positions
 from experiment.participant_api import (
     CompletedSessionReply,
     CompletionReply,
@@ -133,6 +134,7 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
     plan, definition = stored.plan, stored.plan.definition
     breaks, criterion = definition.timeline.breaks, definition.practice_criterion
     is_completed = stored.session.status is Status.COMPLETED
+    trials = [(trial.phase, trial.item) for trial in plan.trials]
     body: SessionReply = {
         "session": plan.session,
         "kind": plan.kind,
@@ -143,7 +145,14 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
         "deadline_ms": definition.timing.deadline_ms,
         "interrupted_trial": definition.resume.interrupted_trial,
         "demographics": [] if stored.has_demographics else _questions(stored),
-        "breaks": {"every": breaks.every, "page_html": page(plan.texts, breaks.page)} if breaks else None,
+        "breaks": {"before": break_positions(definition, trials), "page_html": page(plan.texts, breaks.page)}
+        if breaks
+        else None,
+        # Without the levels of blocks, because a level may reveal the right response.
+        "blocks": [
+            {"trial_index": index, "instructions_html": [html(plan.texts[name]) for name in names]}
+            for index, names in block_instructions(definition, trials).items()
+        ],
         "confidence": definition.confidence.model_dump(mode="json") if definition.confidence else None,
         "practice_rounds": criterion.rounds if criterion else 1,
         "next_trial_index": judged.next_trial_index if judged and judged.passed else stored.n_answered,

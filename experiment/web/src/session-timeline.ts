@@ -150,6 +150,7 @@ function step(trial: SessionTrial, session: Session, progress: SessionProgress, 
   return {
     timeline: [
       ...(isFirstOfVisit ? [] : pageBefore(trial, session, progress)),
+      ...blockInstructions(trial, session, isFirstOfVisit),
       loading(trial, surroundings),
       trialDescription(trial, session, progress, surroundings),
     ],
@@ -176,10 +177,20 @@ function addressesOf({ content }: SessionTrial): string[] {
 
 function pageBefore(trial: SessionTrial, { breaks }: Session, progress: SessionProgress): Timeline {
   if (isPractice(trial)) return progress.beginsRound(trial) ? [{ type: PagePlugin, pages: () => [practiceAgain(progress)] }] : [];
+  if (!breaks?.before.includes(trial.trial_index)) return [];
   const answered = progress.questionsBefore(trial);
-  if (!breaks || answered === 0 || answered % breaks.every > 0) return [];
   const page = breaks.page_html ?? ourPage("break_title", say("break", { answered, total: progress.questions }));
   return [{ type: PagePlugin, pages: [page] }];
+}
+
+/** Returns the instructions of the block that a trial begins. At the first trial of a visit, the participant can read the
+ * instructions of the current block again.
+ */
+function blockInstructions({ trial_index }: SessionTrial, { blocks }: Session, isFirstOfVisit: boolean): Timeline {
+  const block = isFirstOfVisit
+    ? blocks.filter((begun) => begun.trial_index <= trial_index).at(-1)
+    : blocks.find((begun) => begun.trial_index === trial_index);
+  return block?.instructions_html.length ? [{ type: PagePlugin, pages: block.instructions_html }] : [];
 }
 
 function practiceAgain({ practice }: SessionProgress): string {

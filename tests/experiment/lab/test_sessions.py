@@ -16,6 +16,7 @@ import pytest
 from equipoise.studies import copy_sample_study
 from experiment.load_study import load_study
 from experiment.plan import plan_session
+from tests.block_study import make_block_study
 from tests.experiment.lab.window_processes import equipoise_command
 from tests.paths import ROOT
 
@@ -132,4 +133,20 @@ def test_a_session_killed_at_ten_moments_loses_at_most_the_trial_on_the_screen(l
             'SELECT "group", seed, status, (SELECT COUNT(*) FROM sessions) FROM sessions'
         ).fetchall()
     assert (status, n_sessions) == ("completed", 1)
+    assert [row[0] for row in laboratory.rows()] == list(range(len(plan_session(study, group, seed).trials)))
+
+
+def test_a_session_with_blocks_that_is_killed_in_the_second_block_resumes_there(laboratory):
+    make_block_study(laboratory.folder)
+    study = load_study(laboratory.folder)
+    process = laboratory.begin()
+    laboratory.press_until(lambda: not process.is_alive() or laboratory.last_begun() >= 7)
+    process.kill()
+    process.join()
+    process = laboratory.begin()
+    laboratory.press_until(lambda: not process.is_alive())
+    assert process.exitcode == 0, laboratory.printed
+    with closing(sqlite3.connect(study.store_path)) as store:
+        ((group, seed, status),) = store.execute('SELECT "group", seed, status FROM sessions').fetchall()
+    assert status == "completed"
     assert [row[0] for row in laboratory.rows()] == list(range(len(plan_session(study, group, seed).trials)))

@@ -221,7 +221,10 @@ export type Session = {
   interrupted_trial: "repeat" | "skip";
   /** The unanswered questions about the participant. */
   demographics: Question[];
-  breaks: { every: number; page_html: string | null } | null;
+  /** Breaks, before the trials with the indexes in `before`. */
+  breaks: { before: number[]; page_html: string | null } | null;
+  /** The blocks of test trials in order, each with the index of its first test trial. */
+  blocks: { trial_index: number; instructions_html: string[] }[];
   /** The question about confidence, which follows every answer; null if the study does not ask it. */
   confidence: Scale & { prompt: string } | null;
   /** Number of rounds of practice that `trials` contains. */
