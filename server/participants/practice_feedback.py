@@ -17,8 +17,11 @@ def feedback(plan: SessionPlan, response: Response) -> FeedbackReply | None:
     trial = plan.trials[response.trial_index]
     if trial.phase is not Phase.PRACTICE or not trial.item.is_graded:
         return None
+    task = task_named(trial.item.task)
     if response.missing is None:
-        found = task_named(trial.item.task).feedback(trial.item.content, trial.item.key, response.response)
+        found = task.feedback(trial.item.content, trial.item.key, response.response)
+    elif response.missing == "deadline":
+        found = Feedback(False, "too_slow", {}, task.right_response(trial.item.content, trial.item.key))
     else:
         found = Feedback(False, "answer_too_large", {}, None)
     reply: FeedbackReply = {

@@ -2,7 +2,7 @@
  * A participant who resumes gets a welcome page instead of the instructions.
  */
 import type { JsPsych } from "jspsych";
-import { api, type Ended, type JsPsychContent, type MultipleChoiceContent, type ResponseValue, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
+import { api, type Ended, type GivenConfidence, type JsPsychContent, type KeypressContent, type MultipleChoiceContent, type ResponseValue, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
 import { begunTrial, forgetBegun } from "./saving/trial-attempts";
 import { SessionProgress, isPractice } from "./session-progress";
 import { assets } from "./assets/asset-loader";
@@ -10,15 +10,18 @@ import { ParameterFiles } from "./assets/parameter-files";
 import { html } from "./pages/dom";
 import { type ForeignPlugin, ForeignTrial, withFixation } from "./plugins/published-plugins";
 import BlackboxPredictPlugin from "./plugins/blackbox-predict";
+import ConfidencePlugin from "./plugins/confidence";
 import DemographicsPlugin, { type DemographicsData } from "./plugins/demographics";
 import FeedbackAgainPlugin from "./plugins/feedback-again";
 import FreeTextPlugin from "./plugins/free-text";
+import KeypressPlugin from "./plugins/keypress";
 import LoadingPlugin from "./plugins/loading";
 import MultipleChoicePlugin from "./plugins/multiple-choice";
 import NumberPlugin from "./plugins/number";
 import PagePlugin from "./plugins/page";
 import RankingPlugin from "./plugins/ranking";
 import RatingPlugin from "./plugins/rating";
+import RecallPlugin from "./plugins/recall";
 import type { TrialPlugin } from "./plugins/trial-plugin";
 import type { TrialFeedback, TrialParameters } from "./run-trial";
 import type { Outbox } from "./saving/outbox";
@@ -168,10 +171,11 @@ function loading({ trial_index }: SessionTrial, { onFailure }: Surroundings): Ti
 
 /** Returns the addresses of the pictures, sounds and videos that a trial shows. */
 function addressesOf({ content }: SessionTrial): string[] {
-  const { stimulus, options } = content as Partial<MultipleChoiceContent>;
+  const { screens, stimulus, mask, options } = content as Partial<MultipleChoiceContent & KeypressContent>;
   const { files } = content as Partial<JsPsychContent>;
   if (files) return files;
-  const parts = [...(stimulus ?? []), ...(options ?? [])];
+  const ofScreens = (screens ?? []).flatMap(({ parts }) => parts);
+  const parts = [...ofScreens, ...(stimulus ?? []), ...(mask ?? []), ...(options ?? [])];
   return parts.flatMap((part) => (typeof part === "object" && "src" in part ? [part.src] : []));
 }
 
@@ -208,10 +212,12 @@ type OwnTrial = Exclude<SessionTrial, { task: "jspsych" }>;
 const PLUGINS = {
   blackbox_predict: BlackboxPredictPlugin,
   free_text: FreeTextPlugin,
+  keypress: KeypressPlugin,
   multiple_choice: MultipleChoicePlugin,
   number: NumberPlugin,
   ranking: RankingPlugin,
   rating: RatingPlugin,
+  recall: RecallPlugin,
 } satisfies Record<OwnTrial["task"], unknown>;
 
 type ForeignSessionTrial = Extract<SessionTrial, { task: "jspsych" }>;
@@ -225,6 +231,7 @@ function ownTrial(trial: OwnTrial, session: Session, { frames }: Surroundings, r
     frame_ms: () => frames.used_ms, // at the beginning of the trial
     reading_ms: session.reading_ms,
     deadline_ms: isPractice(trial) ? null : session.deadline_ms,
+    confidence: session.confidence,
     on_load: () => record.begin(),
     on_shown: () => record.remember(),
     on_finish: () => assets.release(trial.trial_index),
@@ -235,13 +242,18 @@ function ownTrial(trial: OwnTrial, session: Session, { frames }: Surroundings, r
 /** Returns a trial of a published plugin, after our fixation. In practice, a page with the feedback follows. */
 function foreignTrial(
   { content, phase, trial_index }: ForeignSessionTrial,
-  { fixation_ms }: Session,
+  { fixation_ms, confidence }: Session,
   { jsPsych, plugins, frames }: Surroundings,
   record: TrialRecord,
 ): TimelinePart {
   const plugin = plugins.get(content.plugin)!;
   let foreign: ForeignTrial;
+  let answered: TrialData;
+  let plugin_version: string | null;
   let feedback: TrialFeedback | null = null;
+  const respond = async (data: TrialData) => {
+    feedback = await record.respond(data, plugin.info.name, plugin_version);
+  };
   const trial = {
     type: withFixation(plugin),
     ...content.parameters,
@@ -254,12 +266,23 @@ function foreignTrial(
     },
     on_finish: async (data: Record<string, unknown>) => {
       assets.release(trial_index);
-      feedback = await record.respond(await foreign.record(data), plugin.info.name, (data["plugin_version"] as string) ?? null);
+      answered = await foreign.record(data);
+      plugin_version = (data["plugin_version"] as string) ?? null;
+      if (!confidence) await respond(answered);
     },
   };
-  if (phase !== "practice") return trial;
+  const asking = {
+    type: ConfidencePlugin,
+    question: confidence,
+    frame_ms: () => frames.used_ms,
+    on_finish: ({ confidence, confidence_rt_ms }: GivenConfidence) => respond({ ...answered, confidence, confidence_rt_ms }),
+  };
   const continuing = feedbackPage(() => feedback!);
-  return { timeline: [trial, { timeline: [continuing], conditional_function: () => feedback !== null }] };
+  const after: Timeline = [
+    ...(confidence ? [asking] : []),
+    ...(phase === "practice" ? [{ timeline: [continuing], conditional_function: () => feedback !== null }] : []),
+  ];
+  return after.length > 0 ? { timeline: [trial, ...after] } : trial;
 }
 
 function timeLimitNote(deadline_ms: number | null): string {

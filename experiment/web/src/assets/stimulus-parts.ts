@@ -27,9 +27,9 @@ export function stimulusParts(parts: Part[]): StimulusParts {
   return asOne(parts.map(build));
 }
 
-/** Joins the parts above a question with the pictures among its options, which are already in the options' elements. */
-export function together(parts: StimulusParts, ...pictures: BuiltPart[]): StimulusParts {
-  const whole = asOne([parts, ...pictures]);
+/** Joins the parts above a question with other parts that are already in elements, such as the pictures among its options. */
+export function together(parts: StimulusParts, ...others: (BuiltPart | StimulusParts)[]): StimulusParts {
+  const whole = asOne([parts, ...others]);
   return { ...whole, elements: parts.elements };
 }
 

@@ -132,6 +132,9 @@ export class ForeignTrial {
       shown_at: new Date(Date.now() - (performance.now() - onset_ms)).toISOString(),
       onset_source,
       ...this.signals.record(rt_from_onset_ms),
+      presentation: null,
+      confidence: null,
+      confidence_rt_ms: null,
     };
   }
 }

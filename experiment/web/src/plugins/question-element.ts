@@ -36,7 +36,7 @@ export function questionElement(content: QuestionContent & TimeBounds, task: str
   return { element, media };
 }
 
-function paragraphs(text: string): string[] {
+export function paragraphs(text: string): string[] {
   return text.split(/\n\s*\n/).filter((paragraph) => paragraph.trim() !== "");
 }
 
