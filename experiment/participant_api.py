@@ -206,6 +206,8 @@ class FeedbackReply(TypedDict):
     correct: bool
     message: str
     solution: JsonValue
+    explanation: NotRequired[list[str]]
+    """The reasons for the right answer, in order, such as the atoms that turned a ray. Sent if there are any."""
     practice: NotRequired[PracticeReply]
     """Sent after the last trial of a round, if the study has a practice criterion."""
 

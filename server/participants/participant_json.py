@@ -9,9 +9,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from markdown_it import MarkdownIt
-
-from batteries.stimulus.shown import html, shown_content
+from batteries.stimulus.shown import shown_content
 from experiment.participant_api import (
     CompletedSessionReply,
     CompletionReply,
@@ -29,6 +27,7 @@ from experiment.study.recruitment import Exit, Exits
 from server.context import context
 from server.participants import participant_auth, practice_criterion
 from server.participants.attention_checks import has_passed_checks
+from server.participants.page_html import page_html
 from server.participants.practice_criterion import Judged
 from server.store import Release, SessionPlan, SlotState, StoredSession
 
@@ -42,22 +41,10 @@ ENDED_BECAUSE = {
 
 AnySession = SessionReply | CompletedSessionReply | EndedSessionReply
 
-_markdown = MarkdownIt("commonmark", {"html": False})
-
-
-def embedded(markdown: str) -> str:
-    """Return Markdown as HTML with all headings one level lower, for a page that already has a title."""
-    tokens = _markdown.parse(markdown)
-    for token in tokens:
-        if token.type in {"heading_open", "heading_close"}:
-            token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
-    rendered: str = _markdown.renderer.render(tokens, _markdown.options, {})
-    return rendered
-
 
 def page(texts: Mapping[str, str], name: str | None) -> str | None:
     """Return the page `name` of a study as HTML, or None if `name` is None."""
-    return None if name is None else html(texts[name])
+    return None if name is None else page_html(texts[name], context().study.words)
 
 
 def consent_digest(study: Study) -> str | None:
@@ -93,10 +80,10 @@ def study_json(
     return {
         "title": definition.title,
         "language": definition.language,
-        "information_html": [html(study.texts[name]) for name in timeline.information],
+        "information_html": [page_html(study.texts[name], study.words) for name in timeline.information],
         "consent_html": page(study.texts, timeline.consent),
         "consent_digest": consent_digest(study),
-        "instructions_html": [html(study.texts[name]) for name in timeline.instructions],
+        "instructions_html": [page_html(study.texts[name], study.words) for name in timeline.instructions],
         "contact_html": page(study.texts, timeline.contact),
         "device": definition.device.model_dump(),
         "fullscreen": timeline.fullscreen,
