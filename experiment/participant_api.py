@@ -109,6 +109,8 @@ class StudyReply(TypedDict):
     consent_html: str | None
     consent_digest: str | None
     instructions_html: Sequence[str]
+    rules_html: Sequence[str]
+    """Pages that participants can open during a trial."""
     contact_html: str | None
     device: Mapping[str, Any]
     """The study's requirements for devices, with the fields of `experiment.study.timeline.Device`."""

@@ -74,7 +74,7 @@ def _figure(diagram: Diagram, words: Texts) -> str:
     return (
         '<figure class="blackbox-diagram">'
         f"<figcaption>{escape(diagram.caption)}</figcaption>"
-        f'<svg class="board" viewBox="0 0 {side} {side}" role="img" aria-label="{described}" lang="{lang}">{picture}'
+        f'<svg class="diagram-board" viewBox="0 0 {side} {side}" role="img" aria-label="{described}" lang="{lang}">{picture}'
         f'</svg><ol lang="{lang}">{items}</ol></figure>\n'
     )
 

@@ -84,6 +84,7 @@ def study_json(
         "consent_html": page(study.texts, timeline.consent),
         "consent_digest": consent_digest(study),
         "instructions_html": [page_html(study.texts[name], study.words) for name in timeline.instructions],
+        "rules_html": [page_html(study.texts[name], study.words) for name in timeline.rules],
         "contact_html": page(study.texts, timeline.contact),
         "device": definition.device.model_dump(),
         "fullscreen": timeline.fullscreen,
