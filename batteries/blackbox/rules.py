@@ -127,8 +127,8 @@ def trace(atoms: Atoms, entry: Port, size: int = 8) -> Ray:
     Returns
     -------
     Ray
-        Outcome, path and encounters of the ray. Paths are reversible: if a ray from port P leaves by port Q, then a ray from port Q
-        leaves by port P.
+        Outcome, path and encounters of the ray. Paths are reversible: if a ray from port P leaves by port Q, then a ray
+        from port Q leaves by port P.
     """
     row, column = entry_cell(entry, size)
     down, right = _INWARD[entry.side]

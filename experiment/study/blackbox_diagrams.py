@@ -114,7 +114,7 @@ def diagram_of(token: Token, path: Path) -> Diagram:
     first_line = token.map[0] + 1 if token.map else 0  # The line after the fence, from 0.
     if ":" not in token.content:
         raise InputError(
-            f"{path}, line {first_line}: this diagram has no board. Fix: write the lines `entry`, `atoms` and `caption`."
+            f"{path}, line {first_line}: this diagram has no board. Fix: add the lines `entry`, `atoms` and `caption`."
         )
     # Empty lines before the block give the errors the line numbers of the page.
     return parse_yaml("\n" * first_line + token.content, path, Diagram)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Literal
 
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from batteries.blackbox import Cell, Effect, Port, Side, all_ports
 from experiment.study.blackbox_diagrams import Diagram, Step, atoms_in_words, diagram_of, is_diagram, steps_of
@@ -71,18 +70,18 @@ def _figure(diagram: Diagram, words: Texts) -> str:
     described = escape(atoms_in_words(diagram, words))
     items = "".join(f'<li data-step="{number}">{escape(step.sentence)}</li>' for number, step in enumerate(steps))
     lang = escape(words.language)
+    board = f'class="diagram-board" viewBox="0 0 {side} {side}" role="img" aria-label="{described}" lang="{lang}"'
     return (
-        '<figure class="blackbox-diagram">'
-        f"<figcaption>{escape(diagram.caption)}</figcaption>"
-        f'<svg class="diagram-board" viewBox="0 0 {side} {side}" role="img" aria-label="{described}" lang="{lang}">{picture}'
-        f'</svg><ol lang="{lang}">{items}</ol></figure>\n'
+        f'<figure class="blackbox-diagram"><figcaption>{escape(diagram.caption)}</figcaption>'
+        f'<svg {board}>{picture}</svg><ol lang="{lang}">{items}</ol></figure>\n'
     )
 
 
 def _picture(diagram: Diagram, steps: list[Step], words: Texts) -> Iterator[str]:
     size, entry = diagram.size, Port.parse(diagram.entry, diagram.size)
     yield f'<rect class="box" x="{_CELL}" y="{_CELL}" width="{size * _CELL}" height="{size * _CELL}"/>'
-    lines = (f"M{at},{_CELL}v{size * _CELL}M{_CELL},{at}h{size * _CELL}" for at in range(2 * _CELL, (size + 1) * _CELL, _CELL))
+    inner = range(2 * _CELL, (size + 1) * _CELL, _CELL)
+    lines = (f"M{at},{_CELL}v{size * _CELL}M{_CELL},{at}h{size * _CELL}" for at in inner)
     yield f'<path class="grid" d="{"".join(lines)}"/>'
     for port in all_ports(size):
         yield _port(port, size, "entry" if port == entry else "", words.say("mark_in") if port == entry else "")
@@ -90,30 +89,40 @@ def _picture(diagram: Diagram, steps: list[Step], words: Texts) -> Iterator[str]
         x, y = _centre(atom)
         yield f'<circle class="atom" cx="{x:g}" cy="{y:g}" r="{0.32 * _CELL:g}"/>'
     yield _arrow(entry, size, "in")
-    point, shift = _edge(entry, size), 0
-    for number, step in enumerate(steps):
-        points = [point, *(_shifted(_centre(cell), shift) for cell in step.cells)]
-        if step.encounter and step.encounter.effect is Effect.ABSORBED:
-            points[-1] = _before(points[-2], points[-1])
-        if step.exit and diagram.ray.path:
-            points.append(_shifted(_edge(step.exit, size), shift))
-        point = points[-1]
-        yield f'<g data-step="{number}">{_segment(points)}'
+    routes = list(_routes(diagram, steps))
+    # A wide line below a narrow line keeps the path visible over grid and atoms. All wide lines come first, because
+    # otherwise the wide line of one step would cover the end of the step before it.
+    for number, points in enumerate(routes):
+        yield f'<g data-step="{number}"><path class="ray-halo" d="{_line(points)}"/></g>'
+    for number, (step, points) in enumerate(zip(steps, routes, strict=True)):
+        yield f'<g data-step="{number}"><path class="ray" d="{_line(points)}" pathLength="1"/>'
         if step.encounter:
             yield from (_ring(atom, number + 1) for atom in step.encounter.atoms)
-            shift = _RETURN if step.encounter.effect is Effect.SENT_BACK else shift
         if step.exit:
             yield _port(step.exit, size, "outcome", words.say("mark_ray"))
             yield _arrow(step.exit, size, "in" if step.exit == entry else "ray-out")
-        yield f'<circle class="ray-head" cx="{point[0]:g}" cy="{point[1]:g}" r="7"/></g>'
+        x, y = points[-1]
+        yield f'<circle class="ray-head" cx="{x:g}" cy="{y:g}" r="7"/></g>'
 
 
-def _segment(points: list[_Point]) -> str:
-    if len(points) == 1:
-        return ""
-    route = "M" + "L".join(f"{x:g},{y:g}" for x, y in points)
-    # A wide line below a narrow line keeps the path visible over grid and atoms.
-    return f'<path class="ray-halo" d="{route}"/><path class="ray" d="{route}" pathLength="1"/>'
+def _routes(diagram: Diagram, steps: list[Step]) -> Iterator[list[_Point]]:
+    """Yield the points through which the ray goes in each step. The first point is the end of the step before it."""
+    point, shift = _edge(Port.parse(diagram.entry, diagram.size), diagram.size), 0
+    for step in steps:
+        points = [point, *(_shifted(_centre(cell), shift) for cell in step.cells)]
+        if step.encounter and step.encounter.effect is Effect.ABSORBED:
+            points[-1] = _before(points[-2], points[-1])
+        if step.encounter and step.encounter.effect is Effect.SENT_BACK:
+            shift += _RETURN
+            points.append(_shifted(point, _RETURN))
+        if step.exit and diagram.ray.path:
+            points.append(_shifted(_edge(step.exit, diagram.size), shift))
+        point = points[-1]
+        yield points
+
+
+def _line(points: list[_Point]) -> str:
+    return "M" + "L".join(f"{x:g},{y:g}" for x, y in points)
 
 
 def _ring(atom: Cell, number: int) -> str:

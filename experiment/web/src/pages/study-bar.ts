@@ -19,6 +19,7 @@ export class StudyBar {
   private saveStatus = html("p", { id: "save-status", role: "status", lang: TEXTS_LANGUAGE });
   private tooLarge = html("p", { id: "too-large", class: "problem", role: "alert", lang: TEXTS_LANGUAGE });
   private rules: HTMLDialogElement | null = null;
+  private rulesButton = html("button", { id: "show-rules", type: "button", class: "quiet", hidden: true }, say("rules"));
   private buttons: HTMLElement;
   private menuButton: HTMLButtonElement;
   private leave: HTMLElement;
@@ -74,14 +75,15 @@ export class StudyBar {
     this.progress.hidden = true;
   }
 
-  /** Adds the button that opens the rules. It is beside the menu, because participants need it during a trial. */
+  /** Adds the button that opens the rules, from the first trial on. It is beside the menu, not in it, because participants
+   * need the rules during a trial.
+   */
   offerRules(pages: string[]): void {
     if (this.rules || pages.length === 0) return;
     const dialog = (this.rules = createRulesDialog(pages));
     dialog.addEventListener("close", giveFocusToTrial);
-    const button = html("button", { id: "show-rules", type: "button", class: "quiet" }, say("rules"));
-    button.addEventListener("click", () => openRules(dialog));
-    this.menuButton.before(button);
+    this.rulesButton.addEventListener("click", () => openRules(dialog));
+    this.menuButton.before(this.rulesButton);
     this.main.after(dialog);
   }
 
@@ -93,6 +95,7 @@ export class StudyBar {
   /** Shows and announces the next trial. Call this method during the fixation, so that it does not affect the timing. */
   showTrial({ words, answered, total }: TrialPosition): void {
     this.show(words);
+    this.rulesButton.hidden = false;
     this.progress.max = total;
     this.progress.value = answered;
     const justSaid = performance.now() - this.announced_ms < STILL_BEING_READ_MS ? `${this.announcer.textContent} ` : "";
