@@ -13,9 +13,9 @@ from experiment.load_study import load_study
 from experiment.study.definition import Study
 from tests.browser import chromium_path, running_chromium
 from tests.missing import skip_but_never_in_ci
+from tests.one_practice_trial import copy_with_one_practice_trial
 from tests.paths import ROOT
 from tests.pgbouncer import PgBouncer, find_pgbouncer
-from tests.one_practice_trial import copy_with_one_practice_trial
 from tests.postgres import PostgresCluster, find_binaries
 
 # A busy machine is not a failure: without this setting hypothesis fails a test with a case of 200 ms.

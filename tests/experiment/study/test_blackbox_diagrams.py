@@ -62,7 +62,7 @@ def test_the_sample_study_shows_every_rule() -> None:
     page = study.texts["instructions-1.md"]
     blocks = re.findall(r"```blackbox\n(.*?)```", page, flags=re.DOTALL)
     lines = [dict(line.split(": ", 1) for line in block.splitlines()) for block in blocks]
-    found = [Diagram(entry=one["entry"], atoms=eval(one["atoms"]), caption=one["caption"]) for one in lines]  # noqa: S307
+    found = [Diagram(entry=one["entry"], atoms=eval(one["atoms"]), caption=one["caption"]) for one in lines]
     effects = [{encounter.effect for encounter in diagram.ray.encounters} for diagram in found]
     assert effects == [set(), {Effect.ABSORBED}, {Effect.TURNED}, {Effect.SENT_BACK}, {Effect.KEPT_OUT}]
     practised = [study.battery.by_id[item_id] for item_id in study.definition.practice]
@@ -81,7 +81,11 @@ def test_the_sample_study_shows_every_rule() -> None:
         ("caption: The ray turns.", "captoin: The ray turns.", r"page.md, line 8: `captoin` is an unknown field"),
         ("entry: west-3\n", "", r"page.md, line \d+: `entry` is missing"),
         ("entry: west-3", "entry: [west-3", r"page.md, line \d+: this is not valid YAML"),
-        ("entry: west-3\natoms: [[4, 4]]\ncaption: The ray turns.\n", "", r"page.md, line 5: this diagram has no board"),
+        (
+            "entry: west-3\natoms: [[4, 4]]\ncaption: The ray turns.\n",
+            "",
+            r"page.md, line 5: this diagram has no board",
+        ),
     ],
 )
 def test_an_error_in_a_diagram_names_the_file_and_the_line(line: str, broken: str, sentence: str) -> None:

@@ -1,6 +1,7 @@
 """The HTML of a study's pages: the picture of a diagram shows the ray of the rules, step by step."""
 
 import re
+from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
@@ -17,9 +18,7 @@ CELL = 40
 
 def figure_of(diagram: Diagram) -> ElementTree.Element:
     atoms = [list(atom) for atom in diagram.atoms]
-    page = (
-        f"```blackbox\nsize: {diagram.size}\nentry: {diagram.entry}\natoms: {atoms}\ncaption: {diagram.caption}\n```"
-    )
+    page = f"```blackbox\nsize: {diagram.size}\nentry: {diagram.entry}\natoms: {atoms}\ncaption: {diagram.caption}\n```"
     return ElementTree.fromstring(page_html(page, ENGLISH))
 
 
@@ -56,12 +55,10 @@ def test_the_picture_shows_the_ray_of_the_rules(diagram: Diagram) -> None:
         is_hit = step.encounter is not None and step.encounter.effect is Effect.ABSORBED
         if not is_hit:
             assert tuple(passed[: len(step.cells)]) == step.cells
-        for (x, y), (other_x, other_y) in zip(line, line[1:], strict=False):
+        for (x, y), (other_x, other_y) in pairwise(line):
             is_hook = step.encounter is not None and step.encounter.effect is Effect.SENT_BACK
             assert x == other_x or y == other_y or is_hook, "the ray goes along rows and columns"
-        ringed = {
-            cell_of((float(ring.get("cx", 0)), float(ring.get("cy", 0)))) for ring in part.findall("g/circle")
-        }
+        ringed = {cell_of((float(ring.get("cx", 0)), float(ring.get("cy", 0)))) for ring in part.findall("g/circle")}
         assert ringed == (set(step.encounter.atoms) if step.encounter else set())
         ports = [name.text for name in part.findall("g/text") if re.fullmatch("[NSEW][1-8]", name.text or "")]
         assert ports == ([f"{step.exit.side.value[0].upper()}{step.exit.position}"] if step.exit else [])
@@ -71,7 +68,7 @@ def test_a_diagram_is_complete_without_a_script() -> None:
     page = page_html(BLOCK, ENGLISH)
     assert "<figcaption>The ray turns.</figcaption>" in page
     assert 'role="img" aria-label="Atoms at row 4 column 4."' in page
-    assert "<li data-step=\"2\">The atom at row 4, column 4 turns the ray.</li>" in page
+    assert '<li data-step="2">The atom at row 4, column 4 turns the ray.</li>' in page
     assert "style=" not in page and "<script" not in page and "hidden" not in page
 
 
