@@ -307,7 +307,7 @@ class LabSession:
         moment = TrialMoment(
             response_state=ResponseState(response.response, response.response),
             feedback=ShownFeedback(
-                feedback.correct, feedback.message, feedback.solution, tuple(feedback.explanation), note
+                feedback.correct, feedback.message, feedback.solution, note, tuple(feedback.explanation)
             ),
             actions=(self._reader.onward(self._say("continue")),),
         )

@@ -1,4 +1,4 @@
-"""Black Box is taught: diagrams step by step, feedback that names the atoms, the rules during a trial, large targets."""
+"""Black Box is taught: diagrams in steps, feedback that names the atoms, the rules during a trial, large targets."""
 
 from pathlib import Path
 from typing import Any
@@ -230,7 +230,7 @@ def test_a_study_without_rules_has_no_button(visit: Any, study_folder: Path, edi
         expect(visitor.page.locator("#show-rules:visible")).to_have_count(0)
 
 
-def test_the_practice_of_the_sample_study_ends_when_four_of_five_responses_are_right(visit: Any, tmp_path: Path) -> None:
+def test_the_practice_of_the_sample_study_ends_after_four_right_responses_of_five(visit: Any, tmp_path: Path) -> None:
     copy_sample_study("blackbox-predict", tmp_path / "study")
     with running_server(tmp_path / "study") as url:
         visitor: Visitor = visit(url)
@@ -240,9 +240,7 @@ def test_the_practice_of_the_sample_study_ends_when_four_of_five_responses_are_r
         for key in ("a", "Enter"):
             visitor.page.keyboard.press(key)
         explanation = visitor.page.locator(".explanation li")
-        expect(explanation).to_have_text(
-            "The atoms at row 5, column 4 and at row 5, column 2 send the ray back."
-        )
+        expect(explanation).to_have_text("The atoms at row 5, column 4 and at row 5, column 2 send the ray back.")
         assert visitor.page.locator("#stimulus .encounter text").all_text_contents() == ["1", "1"]
         expect(visitor.page.locator(".feedback")).to_contain_text("The practice ends here.")
         visitor.page.locator("#feedback-continue").click()
@@ -251,7 +249,7 @@ def test_the_practice_of_the_sample_study_ends_when_four_of_five_responses_are_r
 
 
 def test_a_board_has_large_targets_for_a_thumb(visit: Any, server: str) -> None:
-    """A port is as wide as a cell, because its neighbours are beside it. So it is at least 44 px in the other direction."""
+    """A target is as wide as a cell, because its neighbours are beside it. So it is longer than 44 px."""
     visitor: Visitor = visit(server, **SMALL_PHONE)
     page = visitor.page
     Walker(visitor, "touch").to("trial")

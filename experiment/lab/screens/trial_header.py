@@ -23,10 +23,10 @@ class ShownFeedback:
     """The sentence with the right answer."""
     solution: JsonValue
     """The right answer, as `batteries.tasks` returns it."""
-    explanation: tuple[str, ...] = ()
-    """The reasons for the right answer, in order."""
     note: str = ""
     """Text below the feedback."""
+    explanation: tuple[str, ...] = ()
+    """The reasons for the right answer, in order."""
 
 
 @dataclass(frozen=True)

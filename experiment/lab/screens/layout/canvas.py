@@ -169,10 +169,10 @@ def draw_escape_hint(canvas: Canvas) -> None:
     """Draw the sheet's hints at the bottom of the screen: about the escape key, and about the key for the rules."""
     sheet = canvas.sheet
     is_ltr = sheet.direction == "ltr"
-    if sheet.escape_hint:
-        _draw_hint(canvas, f"{sheet.escape_hint}  [Esc]", ESCAPE, is_right=is_ltr)
     if sheet.rules_hint:
         _draw_hint(canvas, f"{sheet.rules_hint}  [{RULES.upper()}]", RULES, is_right=not is_ltr)
+    if sheet.escape_hint:
+        _draw_hint(canvas, f"{sheet.escape_hint}  [Esc]", ESCAPE, is_right=is_ltr)
 
 
 def _draw_hint(canvas: Canvas, hint: str, name: str, is_right: bool) -> None:
