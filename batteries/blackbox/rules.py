@@ -55,7 +55,7 @@ class Port:
 
 
 class Effect(StrEnum):
-    """What atoms do to a ray."""
+    """Effect of atoms on a ray."""
 
     ABSORBED = "absorbed"
     """The atom was in the next cell and absorbed the ray."""

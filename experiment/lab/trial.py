@@ -91,7 +91,7 @@ class ShownTrial:
 
 
 class _Presses:
-    """The presses of a participant during a trial. The key of the rules opens them, and is no press for the trial."""
+    """The presses of a participant during a trial. The trial does not get the presses that open the rules."""
 
     def __init__(self, display: Display, keys: Collection[str], read_rules: Callable[[], None] | None) -> None:
         self._display, self._read_rules = display, read_rules
