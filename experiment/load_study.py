@@ -12,6 +12,7 @@ from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from experiment.plan import plan_session, sequences_of
 from experiment.study.analysis_plan import OF_RUNS
 from experiment.study.answer_coding import items_of_codings
+from experiment.study.blackbox_diagrams import check_diagrams
 from experiment.study.definition import Study, StudyDefinition
 from experiment.study.demographics import DemographicQuestion, Questionnaire
 from experiment.study.published_files import files_named_in, is_in_folder, may_be_published
@@ -70,6 +71,8 @@ def load_study(folder: Path) -> Study:
     battery = load_battery(battery_path)
     timeline = definition.timeline
     texts = {name: read_text(folder / name) for name in definition.pages}
+    for name, text in texts.items():
+        check_diagrams(text, folder / name)
     demographics: tuple[DemographicQuestion, ...] = ()
     if timeline.demographics is not None:
         path_of_questions = folder / timeline.demographics

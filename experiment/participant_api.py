@@ -109,6 +109,8 @@ class StudyReply(TypedDict):
     consent_html: str | None
     consent_digest: str | None
     instructions_html: Sequence[str]
+    rules_html: Sequence[str]
+    """Pages that participants can open during a trial."""
     contact_html: str | None
     device: Mapping[str, Any]
     """The study's requirements for devices, with the fields of `experiment.study.timeline.Device`."""
@@ -219,6 +221,8 @@ class FeedbackReply(TypedDict):
     correct: bool
     message: str
     solution: JsonValue
+    explanation: NotRequired[list[str]]
+    """The reasons for the right answer, in order, such as the atoms that turned a ray. Sent if there are any."""
     practice: NotRequired[PracticeReply]
     """Sent after the last trial of a round, if the study has a practice criterion."""
 

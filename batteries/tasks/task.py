@@ -29,6 +29,10 @@ class Score:
     """Credit from 0 to 1. In tasks without partial credit, the credit is 1 for a correct response, otherwise 0."""
 
 
+Sentence = tuple[str, dict[str, str | int]]
+"""Key of a sentence in the files of `experiment.texts` (one file per language), and the values for its placeholders."""
+
+
 @dataclass(frozen=True)
 class Feedback:
     """Feedback to a participant after a practice trial."""
@@ -40,6 +44,8 @@ class Feedback:
     """Values for the placeholders in the sentence."""
     solution: JsonValue
     """The right answer in a form that the page can show. The server sends it only after the response."""
+    explanation: tuple[Sentence, ...] = ()
+    """The reasons for the right answer, in order. Empty if the task explains nothing."""
 
 
 class Task(ABC):

@@ -3,6 +3,7 @@
 import hashlib
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NoReturn, TypeVar
@@ -64,6 +65,14 @@ class _Stops(Exception):
         self.outcome = outcome
 
 
+class _RulesClosed(Exception):
+    """The participant closed the rules with escape."""
+
+
+def _close_rules() -> NoReturn:
+    raise _RulesClosed
+
+
 class _NotDeleted(InputError):
     """A participant withdrew, but the responses could not be deleted."""
 
@@ -104,7 +113,7 @@ class LabSession:
         self._client = lab_client
         self._display = display
         self._sheet = sheet
-        self._reader = PageReader(display, sheet, self._escaped)
+        self._reader = PageReader(display, replace(sheet, rules_hint=""), self._escaped)
         self._fixation = fixation(sheet)
         self._visitor = visitor
         self._open_attempt_log = open_attempt_log
@@ -259,7 +268,9 @@ class LabSession:
         shown = ShownTrial(trial, item, timing, progress.position(trial))
         while True:
             try:
-                response = run_trial(self._display, self._sheet, self._fixation, shown, session.visit, attempt_log)
+                response = run_trial(
+                    self._display, self._sheet, self._fixation, shown, session.visit, attempt_log, self._read_rules
+                )
                 break
             except Escaped:
                 self._escaped()
@@ -267,6 +278,13 @@ class LabSession:
         if feedback is not None:
             has_ended = progress.practice is not None and progress.practice.ended is not None
             self._show(feedback, response, shown, is_last=progress.practice_is_over and not has_ended)
+
+    def _read_rules(self) -> None:
+        """Show the rules until the participant closes them, with the last page or with escape."""
+        names = self._study.definition.timeline.rules
+        closing = PageReader(self._display, replace(self._sheet, rules_hint="", escape_hint=""), _close_rules)
+        with suppress(_RulesClosed):
+            closing.read({name: self._study.texts[name] for name in names}, self._say("close"))
 
     def _send(self, response: Response, session: OpenSession, progress: SessionProgress) -> TrialFeedback | None:
         (feedback,) = self._retry_until_stored(
@@ -290,10 +308,12 @@ class LabSession:
         note = self._say("last_practice") if is_last else ""
         moment = TrialMoment(
             response_state=ResponseState(response.response, response.response),
-            feedback=ShownFeedback(feedback.correct, feedback.message, feedback.solution, note),
+            feedback=ShownFeedback(
+                feedback.correct, feedback.message, feedback.solution, note, tuple(feedback.explanation)
+            ),
             actions=(self._reader.onward(self._say("continue")),),
         )
-        self._reader.show(shown.picture(self._sheet, moment))
+        self._reader.show(shown.picture(replace(self._sheet, rules_hint=""), moment))
 
     def _complete(self, session: OpenSession) -> VisitOutcome:
         completion = self._retry_until_stored(self._client.complete, "lab_problem")

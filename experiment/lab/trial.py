@@ -1,13 +1,14 @@
 """One trial in the laboratory: the fixation, then the stimulus until a response or the deadline."""
 
+import time
 import uuid
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from batteries.items import Item
 from experiment.lab.input.key_bindings import ResponseState, keys_of, state_after
-from experiment.lab.screens.layout.screen_image import ESCAPE, ScreenImage
+from experiment.lab.screens.layout.screen_image import ESCAPE, RULES, ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.trial import trial as draw_trial
 from experiment.lab.screens.trial_header import TrialMoment
@@ -89,8 +90,57 @@ class ShownTrial:
         return draw_trial(sheet, self.item.item_id, self.item.task, self.item.content, moment)
 
 
+class _Presses:
+    """The presses of a participant during a trial. The trial does not get the presses that open the rules."""
+
+    def __init__(self, display: Display, keys: Collection[str], read_rules: Callable[[], None] | None) -> None:
+        self._display, self._read_rules = display, read_rules
+        self._keys = (*keys, RULES) if read_rules else keys
+        self.n_rules_opened, self._rules_s, self._n_focus_lost = 0, 0.0, 0
+
+    @property
+    def rules_ms(self) -> int:
+        """Time for which the rules were open."""
+        return round(1000 * self._rules_s)
+
+    @property
+    def n_focus_lost(self) -> int:
+        """Number of times another window took the focus since the fixation."""
+        return self._n_focus_lost + self._display.n_focus_lost
+
+    def next(self, picture: ScreenImage, until_ms: float | None) -> "Press | None":
+        """Return the next press for the trial, or None after the time limit.
+
+        Raises
+        ------
+        Escaped
+            If the participant pressed escape.
+        """
+        while True:
+            press = self._display.press(picture, self._keys, until_ms)
+            if press is not None and press.name == ESCAPE:
+                raise Escaped
+            if press is None or press.name != RULES or self._read_rules is None:
+                return press
+            self._open_rules(self._read_rules)
+            self._display.redraw(picture)
+
+    def _open_rules(self, read_rules: Callable[[], None]) -> None:
+        self._n_focus_lost += self._display.n_focus_lost  # A new page sets the display's number to 0.
+        began_s = time.perf_counter()
+        read_rules()
+        self.n_rules_opened += 1
+        self._rules_s += time.perf_counter() - began_s
+
+
 def run_trial(
-    display: Display, sheet: Sheet, fixation: ScreenImage, shown: ShownTrial, visit: int, attempt_log: AttemptLog
+    display: Display,
+    sheet: Sheet,
+    fixation: ScreenImage,
+    shown: ShownTrial,
+    visit: int,
+    attempt_log: AttemptLog,
+    read_rules: Callable[[], None],
 ) -> Response:
     """Show a trial until a response or the deadline.
 
@@ -106,6 +156,9 @@ def run_trial(
         Number of the visit in which the session is running.
     attempt_log
         The log of attempts at trials and of frame intervals.
+    read_rules
+        Function that shows the rules until the participant closes them. It is called if the sheet has a hint about the
+        rules, and the participant presses its key.
 
     Raises
     ------
@@ -114,6 +167,7 @@ def run_trial(
     """
     item, timing = shown.item, shown.timing
     keys, response_state = keys_of(item.task, item.content), ResponseState()
+    presses = _Presses(display, keys, read_rules if sheet.rules_hint else None)
     asking = shown.picture(sheet, TrialMoment())
     first = shown.picture(sheet, TrialMoment(is_reading=True)) if timing.reading_ms else asking
     onset = display.fixate(fixation, first, timing.fixation_ms, shown.trial.phase)
@@ -121,12 +175,12 @@ def run_trial(
     attempt = attempt_log.begin(shown.trial.trial_index)  # As on the web, a trial begins when its stimulus is visible.
     attempt_log.note_frames(visit, shown.trial.trial_index, attempt, onset.frame_intervals_ms)
     if timing.reading_ms:
-        while _press(display, first, keys, timing.reading_ms) is not None:
+        while presses.next(first, timing.reading_ms) is not None:
             n_too_early += 1
         display.redraw(asking)
     press = None
     while response_state.response is None:
-        press = _press(display, asking, keys, shown.deadline_ms)
+        press = presses.next(asking, shown.deadline_ms)
         if press is None:
             break
         before, response_state = response_state, state_after(item.task, item.content, response_state, press.name)
@@ -151,13 +205,11 @@ def run_trial(
         shown_at=onset.shown_at,
         onset_source=onset.onset_source,
         frames_dropped=onset.frames_dropped,
-        focus_lost=display.n_focus_lost,
-        signals=Signals(too_early=n_too_early) if n_too_early else None,
+        focus_lost=presses.n_focus_lost,
+        signals=_signals(n_too_early, presses),
     )
 
 
-def _press(display: Display, picture: ScreenImage, keys: Collection[str], until_ms: float | None) -> "Press | None":
-    press = display.press(picture, keys, until_ms)
-    if press is not None and press.name == ESCAPE:
-        raise Escaped
-    return press
+def _signals(n_too_early: int, presses: _Presses) -> Signals | None:
+    signals = Signals(too_early=n_too_early, rules_opened=presses.n_rules_opened, rules_ms=presses.rules_ms)
+    return None if signals == Signals() else signals

@@ -24,11 +24,14 @@ def feedback(plan: SessionPlan, response: Response) -> FeedbackReply | None:
         found = Feedback(False, "too_slow", {}, task.right_response(trial.item.content, trial.item.key))
     else:
         found = Feedback(False, "answer_too_large", {}, None)
+    words = context().study.words
     reply: FeedbackReply = {
         "correct": found.correct,
-        "message": context().study.words.say(found.text, **found.values),
+        "message": words.say(found.text, **found.values),
         "solution": found.solution,
     }
+    if found.explanation:
+        reply["explanation"] = [words.say(text, **values) for text, values in found.explanation]
     if practice_criterion.ends_round(plan, response.trial_index):
         judged = practice_criterion.judge(plan, context().store.responses(plan.session), response.trial_index)
         reply["practice"] = participant_json.practice_json(plan, judged)

@@ -13,7 +13,7 @@ import psychopy.core
 from psychopy import event, logging
 
 from experiment.lab.hardware.keyboard_backends import Backend, letters_by_ptb_code, ptb_obstacle
-from experiment.lab.screens.layout.screen_image import ESCAPE, Region
+from experiment.lab.screens.layout.screen_image import ESCAPE, RULES, Region
 
 if TYPE_CHECKING:
     from experiment.lab.hardware.window import LabWindow
@@ -135,7 +135,7 @@ class InputDevices:
         self._listen()
         early = [each for each in self._heard if each.name != ESCAPE and self._is_early(each)]
         self._heard = [each for each in self._heard if each not in early]
-        answers = [region for region in regions if region.name != ESCAPE]
+        answers = [region for region in regions if region.name not in {ESCAPE, RULES}]
         return sum(
             each.name in keys if each.place_px is None else region_at(each.place_px, answers) is not None
             for each in early

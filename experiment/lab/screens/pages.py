@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from experiment.lab.screens.blackbox_diagram import DiagramPiece
 from experiment.lab.screens.layout.buttons import Action, ButtonRows
 from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
 from experiment.lab.screens.layout.screen_image import ScreenImage
@@ -109,6 +110,9 @@ class _Piece:
             canvas.write(number, left, y, max(step_px - round(0.3 * self.lines.size_px), number.width_px))
 
 
+_AnyPiece = _Piece | DiagramPiece
+
+
 def _step_px(size_px: int) -> int:
     """Return the indent of a list or a quotation, in pixels."""
     return round(1.7 * size_px)
@@ -118,7 +122,7 @@ def _inset_px(block: Block, size_px: int) -> int:
     return (block.indent + block.quotes) * _step_px(size_px)
 
 
-def _paged(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[list[_Piece]]:
+def _paged(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[list[_AnyPiece]]:
     """Return the pieces of each page. Use one page if the text fits in smaller letters, otherwise several pages."""
     whole = _on_one_page(sheet, blocks, foot_px)
     if whole is not None:
@@ -126,7 +130,7 @@ def _paged(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[list[_Piece]
     return _filled([_pieces(sheet, block, sheet.body_px) for block in blocks], sheet.inside_px[1] - foot_px)
 
 
-def _on_one_page(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[_Piece] | None:
+def _on_one_page(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[_AnyPiece] | None:
     """Return the pieces of a text in the largest font size in which one page is enough.
 
     Return None if one page is not enough in any font size.
@@ -138,16 +142,17 @@ def _on_one_page(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[_Piece
     return None
 
 
-def _filled(blocks: list[list[_Piece]], height_px: int) -> list[list[_Piece]]:
-    """Fill pages from the top. A heading stays with the piece that follows it."""
-    groups: list[list[_Piece]] = []
+def _filled(blocks: list[Sequence[_AnyPiece]], height_px: int) -> list[list[_AnyPiece]]:
+    """Fill pages from the top. A heading stays with the piece after it, and a diagram with the piece before it."""
+    groups: list[list[_AnyPiece]] = []
     for pieces in blocks:
         for piece in pieces:
-            if groups and groups[-1][-1].block.heading:
+            before = groups[-1][-1].block if groups else None
+            if before and (before.heading or (piece.block.diagram and not before.diagram)):
                 groups[-1].append(piece)
             else:
                 groups.append([piece])
-    filled: list[list[_Piece]] = []
+    filled: list[list[_AnyPiece]] = []
     room_px = 0
     for group in groups:
         needed_px = sum(piece.height_px + piece.gap_px for piece in group)
@@ -159,9 +164,11 @@ def _filled(blocks: list[list[_Piece]], height_px: int) -> list[list[_Piece]]:
     return filled
 
 
-def _pieces(sheet: Sheet, block: Block, size_px: int) -> list[_Piece]:
+def _pieces(sheet: Sheet, block: Block, size_px: int) -> Sequence[_AnyPiece]:
     """Split a block where a page may end. A page may not end after the first or before the last line of a block."""
     gap_px = round((0.4 if block.indent else 0.7) * size_px)
+    if block.diagram is not None:
+        return [DiagramPiece(sheet, block, block.diagram, size_px, gap_px)]
     size_px = round(_HEADING_SIZES.get(block.heading, 1.0) * size_px)
     lines = paragraph(sheet, block.spans, size_px, sheet.column_px - _inset_px(block, size_px)) if block.spans else None
     if lines is None:

@@ -8,7 +8,7 @@
  * Tests may rely on these ids and attributes: #device-try-again, #keyboard-check, #keyboard-none, #consent-agree,
  * #consent-decline, #page-next, #page-back, #question-<name>, #demographics-done, #fullscreen-go, #fixation, #stimulus,
  * [data-option="2"], [data-port="west-5"], [data-response="absorbed"], [data-response="reflected"], #submit-response, #time-
- * hints, #feedback-continue, #show-contact, #contact-dialog, #leave-study, #leave-confirm, #save-status, #progress,
+ * hints, #feedback-continue, #show-rules, #rules-dialog, #show-contact, #contact-dialog, #leave-study, #leave-confirm, #save-status, #progress,
  * #notice. The end pages are #declined, #incompatible, #withdrawn, #ended and #completed. An end page can have
  * #completion-code, #exit-code, #exit-link, #withdrawal-code and #withdraw-link.
  */

@@ -222,6 +222,10 @@ export function showFeedback<R extends ResponseValue>(
   const button = html("button", { id: "feedback-continue", class: "primary", type: "button", lang: TEXTS_LANGUAGE }, continue_label);
   const message = html("p", { class: feedback.correct ? "verdict right" : "verdict wrong" }, feedback.message);
   panel.replaceChildren(message);
+  if (feedback.explanation) {
+    const reasons = feedback.explanation.map((sentence) => html("li", {}, sentence));
+    panel.append(html("ol", { class: "explanation", lang: TEXTS_LANGUAGE }, ...reasons));
+  }
   if (feedback.note) panel.append(html("p", { lang: TEXTS_LANGUAGE }, feedback.note));
   panel.append(button);
   panel.scrollIntoView({ block: "nearest" });

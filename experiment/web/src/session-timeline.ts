@@ -61,6 +61,7 @@ export interface Surroundings {
 export function sessionTimeline(study: Study, session: Session, surroundings: Surroundings): Timeline {
   forgetBegun(session.session);
   const progress = new SessionProgress(session);
+  surroundings.bar.offerRules(study.rules_html);
   const hasSkipped = skipInterrupted(session, progress, surroundings.outbox);
   const fullscreen = study.fullscreen && canGoFullscreen();
   const isNew = progress.next_trial_index === 0;

@@ -86,9 +86,12 @@ def laboratory(screen, fingers, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["blackbox-predict", "intuition-single"])
-def test_a_complete_session_of_each_task(laboratory, name):
+def test_a_complete_session_of_each_task(laboratory, fingers, name):
     copy_sample_study(name, laboratory.folder)
     process = laboratory.begin_from_a_shell()
+    laboratory.press_until(lambda: process.poll() is not None or laboratory.last_begun() == 0)
+    fingers.press("F1", HELD_S)  # The first trial shows the rules, if the study has rules.
+    time.sleep(PAUSE_S)
     laboratory.press_until(lambda: process.poll() is not None)
     assert process.returncode == 0, laboratory.printed
     assert "P01 completed the session." in laboratory.printed
@@ -96,7 +99,13 @@ def test_a_complete_session_of_each_task(laboratory, name):
     with closing(sqlite3.connect(study.store_path)) as store:
         group, seed, status = store.execute('SELECT "group", seed, status FROM sessions').fetchone()
         timings = store.execute("SELECT rt_ms, fixation_ms, frame_ms, onset_source, input FROM responses").fetchall()
+        signals = store.execute("SELECT trial_index, signals FROM responses WHERE signals LIKE '%rules%'").fetchall()
     assert status == "completed"
+    if study.definition.timeline.rules:
+        ((trial_index, recorded),) = signals
+        assert trial_index == 0 and json.loads(recorded)["rules_opened"] == 1 and json.loads(recorded)["rules_ms"] > 0
+    else:
+        assert signals == []
     plan = plan_session(study, group, seed)
     assert [row[0] for row in laboratory.rows()] == list(range(len(plan.trials)))
     for rt_ms, fixation_ms, frame_ms, onset_source, input_ in timings:

@@ -32,6 +32,8 @@ class Sheet:
     """Equipoise's texts in the study's language, and the direction of the study's script."""
     escape_hint: str = ""
     """Hint about the escape key, at the bottom of a screen; empty for no hint."""
+    rules_hint: str = ""
+    """Hint about the key that opens the rules, at the bottom of a trial's screen; empty for no hint."""
     item_px: int | None = None
     """Font size in pixels in which all items fit; None until `trial.with_even_letters` has computed it."""
 
@@ -46,7 +48,8 @@ class Sheet:
         """
         labels = ("leave", "contact") if study.definition.timeline.contact else ("leave",)
         words = " · ".join(map(study.words.say, labels))
-        return cls(size_px, font_for(texts_of(study)), study.words, words)
+        rules = study.words.say("rules") if study.definition.timeline.rules else ""
+        return cls(size_px, font_for(texts_of(study)), study.words, words, rules)
 
     @property
     def direction(self) -> Direction:

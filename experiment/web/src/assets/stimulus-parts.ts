@@ -1,5 +1,6 @@
 /** The parts of a stimulus on the screen: texts, pictures, sounds and videos. */
-import { html, serverHtml } from "../pages/dom";
+import { html } from "../pages/dom";
+import { serverHtml } from "../pages/server-html";
 import { say, TEXTS_LANGUAGE } from "../pages/texts";
 import type { ImagePart, Part, SoundPart, VideoPart } from "../saving/server-api";
 import { assets } from "./asset-loader";

@@ -1,6 +1,7 @@
 /** The end pages of a session. An end page can have a link back to the panel, and codes to copy. */
 import type { Completion, Ended, Exit } from "../saving/server-api";
-import { embeddedHtml, html } from "./dom";
+import { html } from "./dom";
+import { embeddedHtml } from "./server-html";
 import { replaceAndFocus } from "./notices";
 import { say, sayAround, TEXTS_LANGUAGE, type TextName } from "./texts";
 

@@ -1,5 +1,6 @@
 /** Pages outside the jsPsych timeline: the waiting message, notices and problems. `pages/end-pages.ts` has the end pages. */
-import { embeddedHtml, html } from "./dom";
+import { html } from "./dom";
+import { embeddedHtml } from "./server-html";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
 export function showWaiting(container: HTMLElement, message: string): void {

@@ -1,7 +1,9 @@
 /** The bar around the trials: progress, contact, the button to leave the study, and the state of saving. */
 import { isTemporary } from "../saving/server-api";
 import type { TrialPosition } from "../session-progress";
-import { embeddedHtml, html, svg } from "./dom";
+import { html, svg } from "./dom";
+import { createRulesDialog, openRules } from "./rules-dialog";
+import { embeddedHtml } from "./server-html";
 import type { SaveStatus } from "../saving/outbox";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
@@ -16,6 +18,8 @@ export class StudyBar {
   private announcer = html("p", { class: "visually-hidden", role: "status", lang: TEXTS_LANGUAGE });
   private saveStatus = html("p", { id: "save-status", role: "status", lang: TEXTS_LANGUAGE });
   private tooLarge = html("p", { id: "too-large", class: "problem", role: "alert", lang: TEXTS_LANGUAGE });
+  private rules: HTMLDialogElement | null = null;
+  private rulesButton = html("button", { id: "show-rules", type: "button", class: "quiet", hidden: true }, say("rules"));
   private buttons: HTMLElement;
   private menuButton: HTMLButtonElement;
   private leave: HTMLElement;
@@ -71,9 +75,27 @@ export class StudyBar {
     this.progress.hidden = true;
   }
 
+  /** Adds the button that opens the rules, from the first trial on. It is beside the menu, not in it, because participants
+   * need the rules during a trial.
+   */
+  offerRules(pages: string[]): void {
+    if (this.rules || pages.length === 0) return;
+    const dialog = (this.rules = createRulesDialog(pages));
+    dialog.addEventListener("close", giveFocusToTrial);
+    this.rulesButton.addEventListener("click", () => openRules(dialog));
+    this.menuButton.before(this.rulesButton);
+    this.main.after(dialog);
+  }
+
+  /** Closes the rules if they are open when the trial ends. Otherwise they would cover the next trial. */
+  closeRules(): void {
+    this.rules?.close();
+  }
+
   /** Shows and announces the next trial. Call this method during the fixation, so that it does not affect the timing. */
   showTrial({ words, answered, total }: TrialPosition): void {
     this.show(words);
+    this.rulesButton.hidden = false;
     this.progress.max = total;
     this.progress.value = answered;
     const justSaid = performance.now() - this.announced_ms < STILL_BEING_READ_MS ? `${this.announcer.textContent} ` : "";
@@ -147,11 +169,12 @@ export class StudyBar {
   }
 }
 
-/** Focuses the trial after a dialog closes. Otherwise the browser would focus the button that opened the dialog, and the
+/** Focuses the trial, or the button below its feedback, after a dialog closes. Otherwise the browser would focus the button that opened the dialog, and the
  * trial would receive no keys.
  */
 function giveFocusToTrial(): void {
-  document.getElementById("stimulus")?.focus({ preventScroll: true });
+  const control = document.getElementById("feedback-continue") ?? document.getElementById("stimulus");
+  control?.focus({ preventScroll: true });
 }
 
 function createContactDialog(): HTMLDialogElement {

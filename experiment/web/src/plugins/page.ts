@@ -1,5 +1,6 @@
 import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
-import { html, serverHtml } from "../pages/dom";
+import { html } from "../pages/dom";
+import { serverHtml } from "../pages/server-html";
 import { say, TEXTS_LANGUAGE } from "../pages/texts";
 
 const info = {

@@ -79,6 +79,7 @@ export const trialData = {
    * full screen. `pasted` and `copied`: numbers of pastes and copies. `resized`: changes of the window's size. `too_early`:
    * responses before the stimulus was visible or during the reading time. `untrusted`: input events that a program made.
    * `translated`: 1 if the browser or an extension had translated the page.
+   * `rules_opened`: times that the participant opened the rules. `rules_ms`: time for which the rules were open, in ms.
    * `away_ms`: time for which the page was hidden or without focus, in ms.
    */
   signals: { type: ParameterType.OBJECT },

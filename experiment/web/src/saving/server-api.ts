@@ -12,6 +12,8 @@ export interface Study {
   consent_html: string | null;
   consent_digest: string | null;
   instructions_html: string[];
+  /** Pages that participants can open during a trial. */
+  rules_html: string[];
   /** The contact and the participant's rights. */
   contact_html: string | null;
   device: DeviceNeeds;
@@ -347,7 +349,9 @@ export type SignalName =
   | "too_early"
   | "too_fast"
   | "untrusted"
-  | "translated";
+  | "translated"
+  | "rules_opened"
+  | "rules_ms";
 
 /** Record of a trial of our plugins. */
 export interface TrialData<R extends ResponseValue = ResponseValue> extends TrialTiming {
@@ -391,12 +395,18 @@ export type TrialResponse = FinishedTrial | InterruptedTrial;
 export interface BlackboxSolution {
   outcome: "absorbed" | "reflected" | Port;
   path: Cell[];
+  /** The atoms that changed the course of the ray, in order. The ray was in cell number `n_cells` of the path, from 1, or
+   * at its port if `n_cells` is 0.
+   */
+  encounters: { atoms: Cell[]; n_cells: number }[];
 }
 
 export interface Feedback<Solution = unknown> {
   correct: boolean;
   message: string;
   solution: Solution;
+  /** The reasons for the right answer, in order, if there are any. */
+  explanation?: string[];
   /** Present after the last trial of a practice round, if the study has a practice criterion. */
   practice?: Practice;
 }

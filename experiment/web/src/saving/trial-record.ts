@@ -48,6 +48,7 @@ export class TrialRecord {
   async respond(data: TrialData, trial_type: string, plugin_version: string | null): Promise<TrialFeedback | null> {
     const { jsPsych, bar, outbox, onEnded } = this.surroundings;
     const { trial, progress } = this;
+    bar.closeRules();
     if (data.missing) bar.announce(say("time_over"));
     const stored = outbox.add({
       response_id: uuid4(),
