@@ -82,7 +82,7 @@ async function start(): Promise<void> {
   // These checks are for people only: a simulation uses no participant's slot, and has no screen.
   if (!askedSimulation) {
     if (!found && study.notice !== null) {
-      bar.hide();
+      bar.end();
       return showNotice(main, study.title, study.notice, contact_html);
     }
     if (found && isPhone() && !study.device.phones) return showWrongDevice(main);
@@ -98,7 +98,7 @@ async function start(): Promise<void> {
   if (!session) {
     const kind = simulation ? "simulated" : "human";
     const onDeclined = () => {
-      showEarlyEnd = () => showDeclined(main, study.exits.no_consent);
+      showEarlyEnd = () => showDeclined(main, study.exits.no_consent, contact_html);
     };
     const onStarted = async (started: Session) => {
       const current = (await sendEarlier(started)) ? await reach(api.session) : started;
@@ -123,7 +123,7 @@ async function start(): Promise<void> {
 }
 
 function leaveStage(): void {
-  bar.hide();
+  bar.end();
   leaveFullscreen();
 }
 
@@ -133,8 +133,8 @@ function showFailure(error: unknown): void {
   const message = messageOf(error);
   if (error instanceof NoEntry) showNotice(main, document.title, message, contact_html);
   else if (isElsewhere(error)) showElsewhere(main, message, outbox.unsent);
-  else if (error === outbox.rejection) showNotSaved(main, message);
-  else showError(main, message);
+  else if (error === outbox.rejection) showNotSaved(main, message, contact_html);
+  else showError(main, message, contact_html);
 }
 
 /** Shows the end page of a session that is over. */
@@ -142,7 +142,7 @@ function showEndOf(session: Session): void {
   forgetBegun();
   if (session.status === "completed") showCompletion(main, session);
   else if (session.status === "ended") showEnded(main, session);
-  else showWithdrawn(main);
+  else showWithdrawn(main, contact_html);
 }
 
 /** Returns this browser's session, or null if the browser has no session of the participant. */
@@ -172,7 +172,7 @@ async function comeBack(): Promise<Session> {
 async function timelineOf(study: Study, session: Session): Promise<Timeline> {
   await frames.known();
   const plugins = await reach(() => loadPlugins(study.plugins));
-  bar.show();
+  bar.offerLeaving();
   if (history.state !== IN_STUDY) history.pushState(IN_STUDY, "");
   const onEnded = (ended: Ended) => {
     showEarlyEnd = () => {
@@ -192,7 +192,7 @@ async function withdraw(): Promise<void> {
   outbox.close();
   bar.hideSaveStatus();
   forgetBegun();
-  showEarlyEnd = () => showWithdrawn(main);
+  showEarlyEnd = () => showWithdrawn(main, contact_html);
   jsPsych.abortExperiment();
 }
 

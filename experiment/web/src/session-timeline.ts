@@ -116,7 +116,7 @@ function demographics({ session, demographics: questions }: Session, { reach }: 
 }
 
 function fullscreenPage(): TimelinePart {
-  return { type: PagePlugin, pages: [ourPage("fullscreen_title", fullscreenExplained())], ...GOING_FULLSCREEN };
+  return { type: PagePlugin, pages: [ourPage("fullscreen_title", fullscreenExplained())], drawing: "screen", ...GOING_FULLSCREEN };
 }
 
 function fullscreenExplained(): string {
@@ -126,7 +126,7 @@ function fullscreenExplained(): string {
 function instructions({ instructions_html: pages }: Study, { deadline_ms }: Session): Timeline {
   if (pages.length === 0) return [];
   const withTimeLimit = pages.map((page, index) => (index === pages.length - 1 ? page + timeLimitNote(deadline_ms) : page));
-  return [{ type: PagePlugin, pages: withTimeLimit, buttons: [{ id: "page-next", label: say("begin") }] }];
+  return [{ type: PagePlugin, pages: withTimeLimit, drawing: "instructions", buttons: [{ id: "page-next", label: say("begin") }] }];
 }
 
 function welcomeBack({ deadline_ms }: Session, progress: SessionProgress, hasSkipped: boolean, fullscreen: boolean): Timeline {
@@ -138,7 +138,7 @@ function welcomeBack({ deadline_ms }: Session, progress: SessionProgress, hasSki
     ...(fullscreen ? [fullscreenExplained()] : []),
   ];
   const page = ourPage("welcome_back_title", ...words) + timeLimitNote(deadline_ms);
-  return [{ type: PagePlugin, pages: [page], ...(fullscreen && GOING_FULLSCREEN) }];
+  return [{ type: PagePlugin, pages: [page], drawing: "instructions", ...(fullscreen && GOING_FULLSCREEN) }];
 }
 
 /** Returns a trial, with a page before it if necessary. If the trial is not the session's next trial, it is skipped. */
@@ -172,11 +172,15 @@ function addressesOf({ content }: SessionTrial): string[] {
 }
 
 function pageBefore(trial: SessionTrial, { breaks }: Session, progress: SessionProgress): Timeline {
-  if (isPractice(trial)) return progress.beginsRound(trial) ? [{ type: PagePlugin, pages: () => [practiceAgain(progress)] }] : [];
+  if (isPractice(trial)) return progress.beginsRound(trial) ? [{ type: PagePlugin, pages: () => [practiceAgain(progress)], drawing: "instructions" }] : [];
   const answered = progress.questionsBefore(trial);
   if (!breaks || answered === 0 || answered % breaks.every > 0) return [];
   const page = breaks.page_html ?? ourPage("break_title", say("break", { answered, total: progress.questions }));
-  return [{ type: PagePlugin, pages: [page] }];
+  const withMinutes = () => {
+    const words = progress.minutesLeft(trial);
+    return [page + (words && html("p", { class: "hint", lang: TEXTS_LANGUAGE }, words).outerHTML)];
+  };
+  return [{ type: PagePlugin, pages: withMinutes, drawing: "break", on_load: () => progress.beginBreak() }];
 }
 
 function practiceAgain({ practice }: SessionProgress): string {

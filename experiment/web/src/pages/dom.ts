@@ -31,6 +31,14 @@ export function svg<K extends keyof SVGElementTagNameMap>(
   return element;
 }
 
+/** Names a page by its first heading, so that screen readers read the heading when the page gets the focus. */
+export function nameByHeading(page: HTMLElement): void {
+  const heading = page.querySelector("h1, h2");
+  if (!heading) return;
+  heading.id ||= "page-title";
+  page.setAttribute("aria-labelledby", heading.id);
+}
+
 /** Makes a block from the server's sanitised Markdown, the only HTML that the client parses. Links open in a new tab, so
  * that the participant stays in the study.
  */
