@@ -59,9 +59,10 @@ let showEarlyEnd: (() => void) | null = null;
 window.addEventListener("beforeunload", (event) => {
   if (outbox.unsent > 0 && outbox.rejection === null) event.preventDefault();
 });
-// Trials accept keys only while the focus is in <main>. A click outside <main> must not take the focus away.
+// The keys of a question act only while the focus is in the question (WCAG 2.1.4). A click beside the question must not
+// take the focus away.
 document.addEventListener("click", () => {
-  if (document.activeElement === document.body) main.focus({ preventScroll: true });
+  if (document.activeElement === document.body) (document.getElementById("stimulus") ?? main).focus({ preventScroll: true });
 });
 // The browser's Back button would lose the trial on the screen. Participants leave with the page's own button.
 window.addEventListener("popstate", () => timelineRuns && history.pushState(IN_STUDY, ""));

@@ -177,10 +177,11 @@ function pageBefore(trial: SessionTrial, { breaks }: Session, progress: SessionP
   if (!breaks || answered === 0 || answered % breaks.every > 0) return [];
   const page = breaks.page_html ?? ourPage("break_title", say("break", { answered, total: progress.questions }));
   const withMinutes = () => {
+    progress.beginBreak(); // here, because the minutes include the question that has just ended
     const words = progress.minutesLeft(trial);
     return [page + (words && html("p", { class: "hint", lang: TEXTS_LANGUAGE }, words).outerHTML)];
   };
-  return [{ type: PagePlugin, pages: withMinutes, drawing: "break", on_load: () => progress.beginBreak() }];
+  return [{ type: PagePlugin, pages: withMinutes, drawing: "break" }];
 }
 
 function practiceAgain({ practice }: SessionProgress): string {

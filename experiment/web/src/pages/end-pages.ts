@@ -93,8 +93,8 @@ function nextStep(exit: Exit | undefined, label: TextName, taken: CodeToTake | n
   if (!exit?.url && !taken) return [];
   const way = exit?.url
     ? [
-        paragraph("next_link"),
         html("div", { class: "buttons" }, html("a", { id: "exit-link", class: "button primary", href: exit.url }, say("exit_link"))),
+        paragraph("next_link"),
       ]
     : [];
   const code = taken ? [html("p", { class: "code-label" }, say(label)), taken.element] : [];

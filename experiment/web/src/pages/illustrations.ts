@@ -3,7 +3,7 @@
  */
 import { svg } from "./dom";
 
-export type Illustration = "consent" | "instructions" | "break" | "end" | "goodbye" | "person" | "device" | "screen" | "keyboard" | "error";
+export type Illustration = "consent" | "instructions" | "break" | "end" | "goodbye" | "person" | "device" | "screen" | "keyboard" | "unplugged";
 
 /** Drawings that show a direction. They are mirrored in languages that are read from right to left. */
 const POINTING: readonly Illustration[] = ["goodbye", "instructions"];

@@ -12,7 +12,7 @@ export function showNotice(container: HTMLElement, title: string, notice: string
   const page = html(
     "article",
     { id: "notice", class: "page", role: "alert", tabindex: -1 },
-    illustration("error"),
+    illustration("unplugged"),
     html("h1", {}, title),
     html("p", { class: "lead", lang: TEXTS_LANGUAGE }, notice),
     html("div", { class: "buttons", lang: TEXTS_LANGUAGE }, reloadButton("secondary")),
@@ -40,7 +40,7 @@ function showProblem(container: HTMLElement, title: string, paragraphs: string[]
   const page = html(
     "article",
     { class: "page problem-page", role: "alert", tabindex: -1 },
-    illustration("error"),
+    illustration("unplugged"),
     html(
       "div",
       { lang: TEXTS_LANGUAGE },
