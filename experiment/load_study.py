@@ -16,7 +16,6 @@ from experiment.study.demographics import DemographicQuestion, Questionnaire
 from experiment.study.published_files import files_named_in, is_in_folder, may_be_published
 from experiment.texts import check_own
 
-
 MOST_LOGO_KB = 300
 """Largest size of a logo, in kB of 1,000 bytes, because participants load it before the first page."""
 

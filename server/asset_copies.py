@@ -20,7 +20,9 @@ from server.settings import Settings
 
 
 def keep_assets(study: Study, folder: Path) -> None:
-    """Copy the files of a study's items, and its logo, to `folder`, under their SHA-256. Copies that exist already are not read again.
+    """Copy the files of a study's items, and its logo, to `folder`, under their SHA-256.
+
+    Copies that exist already are not read again.
 
     Raises
     ------

@@ -21,6 +21,7 @@ LEAST_OF_TEXT = 4.5
 """Least contrast of a text with its background (WCAG 1.4.3)."""
 
 Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 _COLOUR = "^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"
 Colour = Annotated[str, Field(pattern=_COLOUR)]
 
@@ -140,7 +141,8 @@ def stylesheet(look: Look) -> str | None:
     """Return the rules (CSS) with a study's colour. None if the study has no colour of its own."""
     if look.accent is None:
         return None
-    return f":root {{ {_rules(look, 'light')} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {_rules(look, 'dark')} }} }}\n"
+    light, dark = (f":root {{ {_rules(look, scheme)} }}" for scheme in SCHEMES)
+    return f"{light}\n@media (prefers-color-scheme: dark) {{ {dark} }}\n"
 
 
 def _rules(look: Look, scheme: Scheme) -> str:
@@ -158,8 +160,8 @@ def _check(field: str, colour: str | None, scheme: Scheme) -> None:
     if ratio < LEAST_OF_MARKS:
         raise ValueError(
             f'`{field}` "{colour}" has a contrast of {int(ratio * 100) / 100}:1 with the {scheme} page, but buttons '
-            f'need {LEAST_OF_MARKS:.0f}:1. Fix: write "{nearest(colour, scheme, LEAST_OF_MARKS)}", the nearest colour that '
-            "passes."
+            f'need {LEAST_OF_MARKS:.0f}:1. Fix: write "{nearest(colour, scheme, LEAST_OF_MARKS)}", the nearest colour '
+            "that passes."
         )
 
 

@@ -108,7 +108,7 @@ class Screens:
             self._show(page, "whole-wrong-address")
 
     def end_pages(self) -> None:
-        """Show the pages after a refusal, on an unfit device, after a withdrawal, after failed practice, and of a problem."""
+        """Show the pages after an early end, on an unfit device, and of a problem."""
         folder = make_whole_study(self._folder / "ends", self._language)
         with running_server(folder) as url:
             with self._page(url) as visitor:
@@ -167,7 +167,9 @@ class Screens:
 
     @contextmanager
     def _page(self, url: str, beside: Visitor | None = None, **options: Any) -> Iterator[Visitor]:
-        context: BrowserContext = beside.context if beside else self._browser.new_context(**{"viewport": DESKTOP} | options)
+        context: BrowserContext = (
+            beside.context if beside else self._browser.new_context(**{"viewport": DESKTOP} | options)
+        )
         visitor = Visitor(context, url)
         try:
             yield visitor
@@ -227,7 +229,9 @@ def main(folder: Path, languages: tuple[str, ...]) -> None:
         # Pictures lose a text size that is set while the browser runs.
         flag = f"--blink-settings=defaultFontSize={16 * percent // 100}"
         with running_chromium(chromium_path(), flag) as browser, TemporaryDirectory() as studies:
-            Screens(browser, Path(studies), language, take_pictures_of(folder, f"{language}-{percent}", percent)).every_page()
+            Screens(
+                browser, Path(studies), language, take_pictures_of(folder, f"{language}-{percent}", percent)
+            ).every_page()
 
 
 if __name__ == "__main__":

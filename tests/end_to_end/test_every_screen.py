@@ -19,32 +19,7 @@ LOGO = (
 )
 FONT_SIZE = "parseFloat(getComputedStyle(document.documentElement).fontSize)"
 LANDMARKS = ["header.study-bar", "main"]
-PROBLEMS = """() => {
-  const problems = [];
-  const { scrollWidth, clientWidth } = document.documentElement;
-  if (scrollWidth > clientWidth) problems.push(`${scrollWidth} px wide in ${clientWidth} px`);
-  const seen = (selector) => [...document.querySelectorAll(selector)].filter((one) => one.checkVisibility({ visibilityProperty: true }));
-  const box = (one) => one.getBoundingClientRect();
-  const apart = (a, b) => a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
-  const inHeader = seen("header label, header button, header #minutes-left, header .study-name");
-  inHeader.forEach((a, at) => inHeader.slice(at + 1).forEach((b) => {
-    if (!apart(box(a), box(b))) problems.push(`${a.outerHTML.slice(0, 60)} overlaps ${b.outerHTML.slice(0, 60)}`);
-  }));
-  const header = document.querySelector("header"), content = document.querySelector("main");
-  if (!apart(box(header), box(content))) problems.push("the header overlaps the content");
-  if (box(header).height > 0.2 * innerHeight + 8) problems.push(`the header has ${box(header).height} px of ${innerHeight} px`);
-  for (const one of seen("main :is(h1, h2, p, button, a, label, input, textarea, code, output)")) {
-    const { left, right, width } = box(one);
-    const scrolls = one.closest("pre, table, .visually-hidden");
-    if (width > 1 && !scrolls && (left < -1 || right > clientWidth + 1)) problems.push(`cut off: ${one.outerHTML.slice(0, 80)}`);
-  }
-  const buttons = seen("main :is(button, .button):not(.port)").map((one) => [one, box(one)]);
-  buttons.forEach(([a, boxA], at) => buttons.slice(at + 1).forEach(([b, boxB]) => {
-    const nested = a.contains(b) || b.contains(a) || [a, b].some((one) => getComputedStyle(one).position === "sticky" || one.closest(".response-panel"));
-    if (!nested && !apart(boxA, boxB)) problems.push(`${a.outerHTML.slice(0, 60)} overlaps ${b.outerHTML.slice(0, 60)}`);
-  }));
-  return problems;
-}"""
+PROBLEMS = Path(__file__).with_name("layout_problems.js").read_text(encoding="utf-8")
 """JavaScript function: what is wrong with the layout of the page."""
 
 
