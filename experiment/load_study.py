@@ -8,6 +8,7 @@ from batteries.design import LatinSquare, assign_groups, levels_of
 from batteries.errors import InputError, input_error_about
 from batteries.files.file_reading import line_of, parse_yaml, read_text, read_yaml
 from batteries.items import Battery, Item, load_battery
+from batteries.stimulus.asset_files import asset_file, read_asset
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from experiment.plan import plan_session, sequences_of
 from experiment.study.analysis_plan import OF_RUNS
@@ -21,6 +22,8 @@ from experiment.texts import check_own
 
 MOST_GROUPS = 1_000
 """Largest number of groups, as in `design.groups`."""
+MOST_LOGO_KB = 300
+"""Largest size of a logo, in kB of 1,000 bytes, because participants load it before the first page."""
 
 
 def load_study(folder: Path) -> Study:
@@ -62,6 +65,7 @@ def load_study(folder: Path) -> Study:
             f"`{ids}`, which is outside the study's folder. Fix: copy the file into the study's folder `data`, and "
             "write the name of the copy."
         )
+    definition = _with_logo(path, definition)
     battery_path = folder / definition.battery
     if not battery_path.is_file():
         raise InputError(
@@ -128,6 +132,27 @@ def _panel_ids(folder: Path, definition: StudyDefinition) -> frozenset[str] | No
             "`panel_ids`."
         )
     return frozenset(first_lines)
+
+
+def _with_logo(path: Path, definition: StudyDefinition) -> StudyDefinition:
+    """Check the file of the study's logo, and return the definition with the SHA-256 of this file."""
+    look = definition.look
+    if look.logo is None:
+        return definition
+    with input_error_about(f"{path}, line {line_of(path, ('look', 'logo'))}"):
+        sha256 = read_asset(path.parent, look.logo, "image")["sha256"]
+        size_kb = asset_file(path.parent, look.logo).stat().st_size / 1000
+        if size_kb > MOST_LOGO_KB:
+            raise InputError(
+                f"{look.logo}: the logo has {size_kb:,.0f} kB; the limit is {MOST_LOGO_KB} kB. Fix: save the logo with "
+                "fewer pixels, or as SVG."
+            )
+        if look.logo_sha256 not in {None, sha256}:
+            raise InputError(
+                f"{look.logo}: the logo is not the file that `look.logo_sha256` names (its SHA-256 is {sha256}). Fix: "
+                "restore the file, or delete `logo_sha256`."
+            )
+    return definition.model_copy(update={"look": look.model_copy(update={"logo_sha256": sha256})})
 
 
 def _test_items(definition: StudyDefinition, battery: Battery) -> list[Item]:

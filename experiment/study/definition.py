@@ -15,6 +15,7 @@ from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.blocks import Blocks
 from experiment.study.demographics import DemographicQuestion
 from experiment.study.exclusion_rules import AttentionCheckRule
+from experiment.study.look import Look
 from experiment.study.recruitment import Recruitment
 from experiment.study.timeline import Confidence, Device, PracticeCriterion, Resume, Timeline, Timing
 from experiment.texts import Texts, texts_in
@@ -115,6 +116,7 @@ class StudyDefinition(BaseModel):
     timeline: Timeline = Field(default_factory=Timeline, description="The participants' pages.")
     device: Device = Field(default_factory=Device, description="Requirements for a participant's device.")
     resume: Resume = Field(default_factory=Resume, description="Rules for participants who open their session again.")
+    look: Look = Field(default_factory=Look, description="The study's own colour and logo.")
     texts: dict[str, str] = Field(
         default_factory=dict,
         description="Texts that replace texts of the catalogue, by name; `{...}` in a text is a placeholder.",

@@ -121,7 +121,7 @@ function demographics({ session, demographics: questions }: Session, { reach }: 
 }
 
 function fullscreenPage(): TimelinePart {
-  return { type: PagePlugin, pages: [ourPage("fullscreen_title", fullscreenExplained())], ...GOING_FULLSCREEN };
+  return { type: PagePlugin, pages: [ourPage("fullscreen_title", fullscreenExplained())], drawing: "screen", ...GOING_FULLSCREEN };
 }
 
 function fullscreenExplained(): string {
@@ -131,7 +131,7 @@ function fullscreenExplained(): string {
 function instructions({ instructions_html: pages }: Study, { deadline_ms }: Session): Timeline {
   if (pages.length === 0) return [];
   const withTimeLimit = pages.map((page, index) => (index === pages.length - 1 ? page + timeLimitNote(deadline_ms) : page));
-  return [{ type: PagePlugin, pages: withTimeLimit, buttons: [{ id: "page-next", label: say("begin") }] }];
+  return [{ type: PagePlugin, pages: withTimeLimit, drawing: "instructions", buttons: [{ id: "page-next", label: say("begin") }] }];
 }
 
 function welcomeBack({ deadline_ms }: Session, progress: SessionProgress, hasSkipped: boolean, fullscreen: boolean): Timeline {
@@ -143,7 +143,7 @@ function welcomeBack({ deadline_ms }: Session, progress: SessionProgress, hasSki
     ...(fullscreen ? [fullscreenExplained()] : []),
   ];
   const page = ourPage("welcome_back_title", ...words) + timeLimitNote(deadline_ms);
-  return [{ type: PagePlugin, pages: [page], ...(fullscreen && GOING_FULLSCREEN) }];
+  return [{ type: PagePlugin, pages: [page], drawing: "instructions", ...(fullscreen && GOING_FULLSCREEN) }];
 }
 
 /** Returns a trial, with a page before it if necessary. If the trial is not the session's next trial, it is skipped. */
@@ -181,11 +181,16 @@ function addressesOf({ content }: SessionTrial): string[] {
 }
 
 function pageBefore(trial: SessionTrial, { breaks }: Session, progress: SessionProgress): Timeline {
-  if (isPractice(trial)) return progress.beginsRound(trial) ? [{ type: PagePlugin, pages: () => [practiceAgain(progress)] }] : [];
+  if (isPractice(trial)) return progress.beginsRound(trial) ? [{ type: PagePlugin, pages: () => [practiceAgain(progress)], drawing: "instructions" }] : [];
   if (!breaks?.before.includes(trial.trial_index)) return [];
   const answered = progress.questionsBefore(trial);
   const page = breaks.page_html ?? ourPage("break_title", say("break", { answered, total: progress.questions }));
-  return [{ type: PagePlugin, pages: [page] }];
+  const withMinutes = () => {
+    progress.beginBreak(); // here, because the minutes include the question that has just ended
+    const words = progress.minutesLeft(trial);
+    return [page + (words && html("p", { class: "hint", lang: TEXTS_LANGUAGE }, words).outerHTML)];
+  };
+  return [{ type: PagePlugin, pages: withMinutes, drawing: "break" }];
 }
 
 /** Returns the instructions of the block that a trial begins. At the first trial of a visit, the participant can read the
@@ -195,7 +200,7 @@ function blockInstructions({ trial_index }: SessionTrial, { blocks }: Session, i
   const block = isFirstOfVisit
     ? blocks.filter((begun) => begun.trial_index <= trial_index).at(-1)
     : blocks.find((begun) => begun.trial_index === trial_index);
-  return block?.instructions_html.length ? [{ type: PagePlugin, pages: block.instructions_html }] : [];
+  return block?.instructions_html.length ? [{ type: PagePlugin, pages: block.instructions_html, drawing: "instructions" }] : [];
 }
 
 function practiceAgain({ practice }: SessionProgress): string {

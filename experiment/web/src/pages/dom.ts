@@ -30,3 +30,11 @@ export function svg<K extends keyof SVGElementTagNameMap>(
   element.append(...children);
   return element;
 }
+
+/** Names a page by its first heading, so that screen readers read the heading when the page gets the focus. */
+export function nameByHeading(page: HTMLElement): void {
+  const heading = page.querySelector("h1, h2");
+  if (!heading) return;
+  heading.id ||= "page-title";
+  page.setAttribute("aria-labelledby", heading.id);
+}

@@ -36,7 +36,8 @@ export class TrialRecord {
   begin(): void {
     const begun = begunTrial(this.session.session);
     this.attempt = begun?.trial_index === this.trial.trial_index ? begun.attempt + 1 : 1;
-    this.surroundings.bar.showTrial(this.progress.position(this.trial));
+    this.progress.begin(this.trial);
+    this.surroundings.bar.showTrial(this.progress.position(this.trial), this.progress.minutesLeftAt(this.trial));
   }
 
   /** Remembers that the stimulus was visible. If the page is closed after this, the trial is interrupted. */
