@@ -94,7 +94,7 @@ def load_study(folder: Path) -> Study:
         _check_keys(definition, battery)
         _check_plugins(definition, battery, texts)
         items_of_codings(definition.analysis.coding, test_items)
-        groups = assign_groups(test_items, definition.design)
+        groups = _groups(test_items, definition)
         study = Study(folder, definition, battery, groups, texts, demographics, _panel_ids(folder, definition))
         _check_sequences(study)
         _check_blocks(study)
@@ -210,6 +210,19 @@ def _check_plugins(definition: StudyDefinition, battery: Battery, texts: Mapping
             )
 
 
+def _groups(test_items: list[Item], definition: StudyDefinition) -> dict[str, int]:
+    """Return the group of each test item. The method `deal` deals whole sequences, by the levels of their first items.
+
+    The rows and cells of a Latin square determine the group of every single item.
+    """
+    design, sequence = definition.design, definition.order.sequence
+    if sequence is None or isinstance(design, LatinSquare):
+        return assign_groups(test_items, design)
+    sequences = sequences_of(sorted(test_items, key=lambda item: item.item_id), sequence)
+    dealt = assign_groups([first for first, *_ in sequences], design)
+    return {item.item_id: dealt[items[0].item_id] for items in sequences for item in items}
+
+
 def _check_sequences(study: Study) -> None:
     """Raise InputError if a sequence is in several groups or blocks, or if its order is ambiguous."""
     rule, blocks = study.definition.order.sequence, study.definition.blocks
@@ -219,9 +232,8 @@ def _check_sequences(study: Study) -> None:
         names = listed([f"`{item.item_id}`" for item in items])
         if len({study.groups[item.item_id] for item in items}) > 1:
             raise InputError(
-                f"`order.sequence`: {names} are one sequence, but they are in different groups. Fix: with a Latin "
-                f"square, write `versions: {rule.by}` and `offset_versions: false` under `design`; otherwise write "
-                "`groups: 1`."
+                f"`order.sequence`: {names} are one sequence, but they are in different groups. Fix: write `versions: "
+                f"{rule.by}` and `offset_versions: false` under `design`."
             )
         for before, after in pairwise(items):
             if levels_of(before, [rule.by]) == levels_of(after, [rule.by]):

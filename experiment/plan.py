@@ -113,12 +113,17 @@ def _shuffled_units(items: list[Item], order: Order, rng: random.Random) -> list
 
 
 def sequences_of(items: Iterable[Item], rule: ItemSequence | None) -> list[list[Item]]:
-    """Return the sequences of items, each in its order. Without a rule, each item is a sequence of one item."""
+    """Return the sequences of items, each in its order.
+
+    An item that has none of the factors in `rule.of` is a sequence of one item. Without a rule, so is each item.
+    """
     if rule is None:
         return [[item] for item in items]
-    sequences: dict[tuple[Level, ...], list[Item]] = {}
+    sequences: dict[tuple[Level, ...] | str, list[Item]] = {}
     for item in items:
-        sequences.setdefault(levels_of(item, rule.of), []).append(item)
+        is_alone = not set(rule.of) & item.factors.keys()
+        sequences.setdefault(item.item_id if is_alone else levels_of(item, rule.of), []).append(item)
     return [
-        sorted(sequence, key=lambda item: natural_order(*levels_of(item, [rule.by]))) for sequence in sequences.values()
+        sorted(sequence, key=lambda item: natural_order(*levels_of(item, [rule.by]))) if len(sequence) > 1 else sequence
+        for sequence in sequences.values()
     ]

@@ -33,8 +33,8 @@ class MaxRun(BaseModel):
 class ItemSequence(BaseModel):
     """Rule that test items with the same levels of the factors in `of` follow each other, in ascending order of `by`.
 
-    All items of a sequence must be in the same counterbalance group. No attention check and no break is inside a
-    sequence.
+    All items of a sequence must be in the same counterbalance group; the design `deal` deals whole sequences. An item
+    that has none of the factors in `of` is in no sequence. No attention check and no break is inside a sequence.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -1,5 +1,6 @@
 """Blocks and sequences in the plans of sessions."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -287,3 +288,32 @@ def test_too_many_groups_are_refused(tmp_path: Path) -> None:
         InputError, match=r"`blocks`: 501 groups with 2 orders .* 1,002 groups.* Fix: write `order: random`"
     ):
         load_study(folder)
+
+
+def test_deal_keeps_sequences_whole_and_balances_the_groups(tmp_path: Path) -> None:
+    items = [
+        {"item_id": f"{name}-{step}", "task": "recall", "factors": {"length": length, "list": name, "step": step},
+         "content": {"prompt": f"List {name}, question {step}?"}, "key": [name]}
+        for name, length in [("ash", "long"), ("bay", "long"), ("cob", "short"), ("dew", "short")]
+        for step in (2, 1)
+    ]  # fmt: skip
+    alone = [
+        {"item_id": f"alone-{n}", "task": "recall", "factors": {"length": "none"}, "content": {"prompt": f"{n}?"},
+         "key": ["x"]}
+        for n in (1, 2)
+    ]  # fmt: skip
+    battery = {"battery": "b", "version": "1", "items": [*items, *alone]}
+    study = {
+        "study": "s", "version": "1", "title": "S", "battery": "battery.yaml",
+        "design": {"method": "deal", "groups": 2, "balance": ["length"]},
+        "order": {"sequence": {"of": ["list"], "by": "step"}},
+    }  # fmt: skip
+    (tmp_path / "battery.yaml").write_text(json.dumps(battery), encoding="utf-8")
+    (tmp_path / "study.yaml").write_text(json.dumps(study), encoding="utf-8")
+    loaded = load_study(tmp_path)
+    for group in (1, 2):
+        ids = [trial.item_id for trial in plan_session(loaded, group, seed=5).trials]
+        lengths = Counter(loaded.battery.by_id[item_id].factors["length"] for item_id in ids)
+        assert lengths == {"long": 2, "short": 2, "none": 1}
+        firsts = [position for position, item_id in enumerate(ids) if item_id.endswith("-1") and "alone" not in item_id]
+        assert all(ids[position + 1] == ids[position].replace("-1", "-2") for position in firsts)
