@@ -122,7 +122,7 @@ def check(tried: Tried, row: dict[str, Any]) -> None:
     assert row["onset_source"] in {"presented", "painted"}
     assert row["shown_at"] is not None
     if tried.has_rt:
-        # Without a sound card, the clock of sounds stands still in some browsers.
+        # Without a sound card, the clock of sounds does not run in some browsers.
         least_ms = -1 if tried.name.startswith("audio-") else 0
         assert least_ms < row["rt_ms"] <= response["rt"], (tried.name, row["rt_ms"], response["rt"])
     else:
