@@ -170,7 +170,7 @@ def test_a_study_in_the_docs_loads_with_its_battery_and_has_the_stated_groups(
     (words, text), (next_words, groups) = blocks[index - 1 : index + 2 : 2]
     written_battery(tmp_path, words.split()[0], text)
     (tmp_path / "study.yaml").write_text(blocks[index][1], encoding="utf-8")
-    for name in ("consent.md", "instructions.md", "debrief.md"):
+    for name in ("consent.md", "instructions.md", "debrief.md", "pictures.md", "words.md"):
         (tmp_path / name).write_text("Text.", encoding="utf-8")
     study = load_study(tmp_path)
     assert next_words == "text groups"
