@@ -20,7 +20,7 @@ import equipoise
 from analysis.exports.codebook import ABOUT_TABLES, TABLES, Column
 from analysis.imports.table_map import TableMap, WideColumns
 from batteries.items import BatteryHeader, Item
-from batteries.stimulus.parts import ImagePart, SoundPart, TextPart, VideoPart
+from batteries.stimulus.parts import ImagePart, Screen, SoundPart, TextPart, VideoPart
 from batteries.tasks import TASKS
 from batteries.tasks.multiple_choice import Several
 from batteries.vignettes.spec import BuildSpec
@@ -375,7 +375,7 @@ def battery_page() -> str:
         heading = f"`content` of the task `{name}`"
         sections.append(_section(heading, task.content_model, intro=note))
     parts = {
-        "`several`": Several, "A text of the stimulus": TextPart, "A picture": ImagePart, "A sound": SoundPart,
+        "`several`": Several, "A screen": Screen, "A text of the stimulus": TextPart, "A picture": ImagePart, "A sound": SoundPart,
         "A video": VideoPart,
     }  # fmt: skip
     sections += [_section(heading, model) for heading, model in parts.items()]
@@ -573,7 +573,8 @@ def _annotation_words(annotation: Any) -> str:
 
 
 def _limits(field: FieldInfo) -> str:
-    unit = "entries" if "list of" in _annotation_words(field.annotation) else "characters"
+    words = _annotation_words(field.annotation)
+    unit = "entries" if "list of" in words or words.startswith("fields") else "characters"
     forms = {
         "ge": "{} or more", "gt": "over {}", "le": "at most {}", "lt": "under {}", "pattern": "of the form `{}`",
         "min_length": f"at least {{}} {unit}", "max_length": f"at most {{}} {unit}",
