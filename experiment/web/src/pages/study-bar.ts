@@ -19,7 +19,10 @@ export class StudyBar {
   private saveStatus = html("p", { id: "save-status", role: "status", lang: TEXTS_LANGUAGE });
   private tooLarge = html("p", { id: "too-large", class: "problem", role: "alert", lang: TEXTS_LANGUAGE });
   private rules: HTMLDialogElement | null = null;
-  private rulesButton = html("button", { id: "show-rules", type: "button", class: "quiet", hidden: true }, say("rules"));
+  /** The button beside the menu and the button in the menu. The window's width and the text size decide which is shown. */
+  private rulesButtons = ["show-rules", "show-rules-in-menu"].map((id) =>
+    html("button", { id, type: "button", class: "quiet rules-button", hidden: true }, say("rules")),
+  );
   private buttons: HTMLElement;
   private menuButton: HTMLButtonElement;
   private leave: HTMLElement;
@@ -75,15 +78,16 @@ export class StudyBar {
     this.progress.hidden = true;
   }
 
-  /** Adds the button that opens the rules, from the first trial on. It is beside the menu, not in it, because participants
-   * need the rules during a trial.
+  /** Adds the button that opens the rules, from the first trial on. It is beside the menu, because participants need the
+   * rules during a trial. Only if the window is too narrow for this, it is in the menu.
    */
   offerRules(pages: string[]): void {
     if (this.rules || pages.length === 0) return;
     const dialog = (this.rules = createRulesDialog(pages));
     dialog.addEventListener("close", giveFocusToTrial);
-    this.rulesButton.addEventListener("click", () => openRules(dialog));
-    this.menuButton.before(this.rulesButton);
+    for (const button of this.rulesButtons) button.addEventListener("click", () => openRules(dialog));
+    this.menuButton.before(this.rulesButtons[0]!);
+    this.buttons.prepend(this.rulesButtons[1]!);
     this.main.after(dialog);
   }
 
@@ -95,7 +99,7 @@ export class StudyBar {
   /** Shows and announces the next trial. Call this method during the fixation, so that it does not affect the timing. */
   showTrial({ words, answered, total }: TrialPosition): void {
     this.show(words);
-    this.rulesButton.hidden = false;
+    for (const button of this.rulesButtons) button.hidden = false;
     this.progress.max = total;
     this.progress.value = answered;
     const justSaid = performance.now() - this.announced_ms < STILL_BEING_READ_MS ? `${this.announcer.textContent} ` : "";
