@@ -25,7 +25,7 @@ def test_a_board_shows_its_feedback_again_after_a_reload(
     page.reload()
     page.locator("#page-next").click()  # the welcome page
     expect(verdict).to_have_text(shown)
-    expect(page.locator(".ray")).to_have_count(1)
+    expect(page.locator("#stimulus .ray")).to_have_count(1)
     expect(page.locator("[data-response=absorbed]")).to_have_attribute("aria-pressed", "true")
     expect(page.locator("label[for=progress]")).to_have_text("Practice")
     expect(page.locator(".feedback")).to_contain_text("The practice ends here.")

@@ -44,8 +44,11 @@ def test_the_header_stays_small_when_the_text_is_enlarged(visit: Any, server: st
     assert page.locator("header").bounding_box()["height"] <= 0.16 * 664
     assert page.evaluate(OVERLAPS) == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    beside, in_menu = page.locator("#show-rules"), page.locator("#show-rules-in-menu")
+    assert beside.is_visible() == (percent == 100)
     page.locator("#open-menu").tap()
     expect(page.locator("#leave-study")).to_be_in_viewport(ratio=1)
+    assert in_menu.is_visible() != beside.is_visible()
     assert page.evaluate(OVERLAPS) == 0
     assert_without_violations(page, f"text of {percent} %")
 

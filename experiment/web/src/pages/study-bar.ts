@@ -19,7 +19,10 @@ export class StudyBar {
   private saveStatus = html("p", { id: "save-status", role: "status", lang: TEXTS_LANGUAGE });
   private tooLarge = html("p", { id: "too-large", class: "problem", role: "alert", lang: TEXTS_LANGUAGE });
   private rules: HTMLDialogElement | null = null;
-  private rulesButton = html("button", { id: "show-rules", type: "button", class: "quiet", hidden: true }, say("rules"));
+  /** The button beside the menu and the button in the menu. The window's width and the text size decide which is shown. */
+  private rulesButtons = ["show-rules", "show-rules-in-menu"].map((id) =>
+    html("button", { id, type: "button", class: "quiet rules-button", hidden: true }, say("rules")),
+  );
   private minutesLeft = html("span", { id: "minutes-left" });
   private position: HTMLElement;
   private studyName: HTMLElement;
@@ -72,15 +75,16 @@ export class StudyBar {
     this.showMenu();
   }
 
-  /** Adds the button that opens the rules, from the first trial on. It is beside the menu, not in it, because participants
-   * need the rules during a trial.
+  /** Adds the button that opens the rules, from the first trial on. It is beside the menu, because participants need the
+   * rules during a trial. Only if the window is too narrow for this, it is in the menu.
    */
   offerRules(pages: string[]): void {
     if (this.rules || pages.length === 0) return;
     const dialog = (this.rules = createRulesDialog(pages));
     dialog.addEventListener("close", giveFocusToTrial);
-    this.rulesButton.addEventListener("click", () => openRules(dialog));
-    this.menuButton.before(this.rulesButton);
+    for (const button of this.rulesButtons) button.addEventListener("click", () => openRules(dialog));
+    this.menuButton.before(this.rulesButtons[0]!);
+    this.buttons.prepend(this.rulesButtons[1]!);
     this.main.after(dialog);
   }
 
@@ -94,7 +98,7 @@ export class StudyBar {
    */
   showTrial({ words, answered, total }: TrialPosition, minutesLeft = ""): void {
     this.studyName.hidden = true; // a logo would distract from the questions
-    this.rulesButton.hidden = false;
+    for (const button of this.rulesButtons) button.hidden = false;
     this.position.hidden = false;
     this.label.textContent = words;
     this.minutesLeft.textContent = minutesLeft;

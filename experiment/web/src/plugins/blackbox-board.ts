@@ -39,12 +39,22 @@ function beforeAtom(from: Point, atom: Point): Point {
 function targetOf(port: Port, size: number): string {
   const { side, position } = parsePort(port);
   const from = position * CELL;
-  const inner = (at: number) => (at === CELL || at === (size + 1) * CELL ? CELL : 2 * CELL);
-  // The outline at the top edge: x along the edge, y from the outer end to the inner end.
-  const outline = [from, from + CELL].map((x) => [x, -MARGIN]).concat([from + CELL, from].map((x) => [x, inner(x)]));
+  const to = from + CELL;
   const far = (size + 2) * CELL;
-  const place = { north: ([x, y]: number[]) => [x, y], south: ([x, y]: number[]) => [x, far - y!], west: ([x, y]: number[]) => [y, x], east: ([x, y]: number[]) => [far - y!, x] };
-  return outline.map((point) => place[side](point).join()).join(" ");
+  const inner = (along: number) => (along === CELL || along === far - CELL ? CELL : 2 * CELL);
+  // Each corner of the outline: its place along the edge, and its depth from the outer end of the ports.
+  const corners: [along: number, depth: number][] = [
+    [from, -MARGIN],
+    [to, -MARGIN],
+    [to, inner(to)],
+    [from, inner(from)],
+  ];
+  const place = (along: number, depth: number) => {
+    if (side === "north") return [along, depth];
+    if (side === "south") return [along, far - depth];
+    return side === "west" ? [depth, along] : [far - depth, along];
+  };
+  return corners.map((corner) => place(...corner).join()).join(" ");
 }
 
 export class Board {
