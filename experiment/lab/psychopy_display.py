@@ -1,11 +1,14 @@
 """The participant's display: a PsychoPy window with its keys, its mouse and its event codes."""
 
 import platform
+import time
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, nullcontext
+from dataclasses import replace
 
 import psychopy
 
+from experiment.lab.hardware.clock import wait_until
 from experiment.lab.hardware.keys_and_clicks import InputDevices, Press
 from experiment.lab.hardware.triggers import Trigger, TriggerEvent, code_of, open_trigger
 from experiment.lab.hardware.window import AtFlip, LabWindow, Prepared
@@ -16,6 +19,9 @@ from experiment.lab.screens.layout.sheet import Sheet
 from experiment.plan import Phase
 from experiment.records import LabDevice
 from experiment.study.definition import Study
+
+CONFIRMED_MS = 150
+"""Shortest time in ms for which the final response is marked on the screen. The response time ends before this time."""
 
 
 class PsychoPyDisplay:
@@ -39,24 +45,36 @@ class PsychoPyDisplay:
         self._trigger = trigger
         self.device = device
         self._fixation: tuple[ScreenImage, Prepared] | None = None
+        self._shown: Prepared
+        self._confirmed_until_ns = 0
 
     def show(self, picture: ScreenImage) -> None:
-        self.redraw(picture)
+        wait_until(self._confirmed_until_ns)
+        self.redraw(replace(picture, changed_px=None))
         self._inputs.clear()
 
     def redraw(self, picture: ScreenImage) -> None:
-        self._window.show(self._window.prepare(picture.image))
+        if picture.changed_px is None:
+            self._shown = self._window.prepare(picture.image)
+        else:
+            self._window.update(self._shown, picture.image, picture.changed_px)
+        self._window.show(self._shown)
+
+    def confirm(self, picture: ScreenImage) -> None:
+        self.redraw(picture)
+        self._confirmed_until_ns = time.perf_counter_ns() + CONFIRMED_MS * 1_000_000
 
     def press(self, picture: ScreenImage, keys: Collection[str], until_ms: float | None = None) -> Press | None:
         return self._inputs.wait(keys, until_ms, picture.regions)
 
-    def typing(self, picture: ScreenImage) -> Press:
-        return self._inputs.wait_for_typing(picture.regions)
+    def typing(self, picture: ScreenImage, until_ms: float | None = None) -> Press | None:
+        return self._inputs.wait_for_typing(until_ms, picture.regions)
 
     def fixate(self, fixation: ScreenImage, stimulus: ScreenImage, fixation_ms: int, phase: Phase) -> Onset:
-        prepared = self._window.prepare(stimulus.image)
+        self._shown = self._window.prepare(stimulus.image)
         if self._fixation is None or self._fixation[0] is not fixation:
             self._fixation = fixation, self._window.prepare(fixation.image)
+        wait_until(self._confirmed_until_ns)
         self._inputs.clear()
         on_fixation: list[AtFlip] = []
         on_onset: list[AtFlip] = [self._inputs.reset]
@@ -64,7 +82,7 @@ class PsychoPyDisplay:
             trigger, codes = self._trigger, {event: code_of(phase, event) for event in TriggerEvent}
             on_fixation.append(lambda _: trigger.send(codes[TriggerEvent.FIXATION]))
             on_onset.append(lambda _: trigger.send(codes[TriggerEvent.STIMULUS]))
-        return present(self._window, self._fixation[1], prepared, fixation_ms, on_fixation, on_onset)
+        return present(self._window, self._fixation[1], self._shown, fixation_ms, on_fixation, on_onset)
 
     def discard_early_presses(self, picture: ScreenImage, keys: Collection[str]) -> int:
         return self._inputs.discard_early_presses(keys, picture.regions)

@@ -1,7 +1,6 @@
 """Checks that the laboratory can show a study: its tasks, the window and the screen, and the fonts."""
 
 from batteries.errors import InputError
-from batteries.stimulus.parts import needs_newer_form
 from experiment.lab.input.key_bindings import check_task
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.trial import with_even_letters
@@ -21,11 +20,6 @@ def check_tasks(study: Study) -> None:
     try:
         for item in study.battery.items:
             check_task(item.item_id, item.task)
-            if needs_newer_form(item.content):
-                raise InputError(
-                    f"the item `{item.item_id}` has a stimulus, pictures or several answers, which the laboratory "
-                    "cannot show yet. Fix: run the study in a browser, with `equipoise serve`."
-                )
     except InputError as error:
         raise InputError(f"{study.folder / 'study.yaml'}: {error}") from None
 

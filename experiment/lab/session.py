@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NoReturn, TypeVar
 
 from batteries.errors import InputError
-from experiment.lab.input.key_bindings import ResponseState
+from experiment.lab.input.response_state import ResponseState
 from experiment.lab.page_reader import PageReader
 from experiment.lab.progress import SessionProgress, plan_of
 from experiment.lab.screens.layout.buttons import Action

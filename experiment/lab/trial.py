@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from batteries.items import Item
-from experiment.lab.input.key_bindings import ResponseState, keys_of, state_after
+from experiment.lab.input.key_bindings import is_typed, keys_of, state_after
+from experiment.lab.input.response_state import ResponseState
 from experiment.lab.screens.layout.screen_image import ESCAPE, ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.trial import trial as draw_trial
@@ -32,7 +33,13 @@ class Display(Protocol):
         """Show a new screen. Earlier presses do not count for this screen."""
 
     def redraw(self, picture: ScreenImage) -> None:
-        """Show the screen again, with the change that a press has made. Presses during this call are kept."""
+        """Show the screen again, with the change that a press has made. Presses during this call are kept.
+
+        If `picture.changed_px` is a box, only this box differs from the screen.
+        """
+
+    def confirm(self, picture: ScreenImage) -> None:
+        """Show the screen with the final response. The next screen follows after a moment, so that people see it."""
 
     def press(self, picture: ScreenImage, keys: Collection[str], until_ms: float | None = None) -> "Press | None":
         """Return the next press of escape, of a key in `keys`, or on a region.
@@ -40,8 +47,11 @@ class Display(Protocol):
         Return None if there is no such press until `until_ms`, in ms after the onset of the stimulus.
         """
 
-    def typing(self, picture: ScreenImage) -> "Press":
-        """Return the next typed text, editing key or click."""
+    def typing(self, picture: ScreenImage, until_ms: float | None = None) -> "Press | None":
+        """Return the next typed text, editing key or click.
+
+        Return None if there is none until `until_ms`, in ms after the onset of the stimulus.
+        """
 
     def fixate(self, fixation: ScreenImage, stimulus: ScreenImage, fixation_ms: int, phase: Phase) -> "Onset":
         """Show the fixation and then the stimulus.
@@ -83,10 +93,20 @@ class ShownTrial:
 
     def picture(self, sheet: Sheet, moment: TrialMoment) -> ScreenImage:
         """Draw the screen of the trial at one moment."""
-        moment = replace(
-            moment, progress=self.progress, reading_ms=self.timing.reading_ms, deadline_ms=self.deadline_ms
-        )
-        return draw_trial(sheet, self.item.item_id, self.item.task, self.item.content, moment)
+        return self._draw(sheet, self._at(moment))
+
+    def changed(self, sheet: Sheet, state: ResponseState, before: ResponseState, shown: ScreenImage) -> ScreenImage:
+        """Draw the screen after a press. It was shown with the state `before`."""
+        moments = [self._at(TrialMoment(response_state=each)) for each in (state, before)]
+        return self._draw(sheet, moments[0], (moments[1], shown))
+
+    def _at(self, moment: TrialMoment) -> TrialMoment:
+        return replace(moment, progress=self.progress, reading_ms=self.timing.reading_ms, deadline_ms=self.deadline_ms)
+
+    def _draw(
+        self, sheet: Sheet, moment: TrialMoment, before: tuple[TrialMoment, ScreenImage] | None = None
+    ) -> ScreenImage:
+        return draw_trial(sheet, self.item.item_id, self.item.task, self.item.content, moment, before)
 
 
 def run_trial(
@@ -126,15 +146,18 @@ def run_trial(
         display.redraw(asking)
     press = None
     while response_state.response is None:
-        press = _press(display, asking, keys, shown.deadline_ms)
+        press = _answer(display, asking, item, shown.deadline_ms)
         if press is None:
             break
-        before, response_state = response_state, state_after(item.task, item.content, response_state, press.name)
-        if response_state.response is None and response_state != before:
-            asking = shown.picture(sheet, TrialMoment(response_state=response_state))
-            display.redraw(asking)
+        before = response_state
+        response_state = state_after(item.task, item.content, before, press.name, is_rtl=sheet.direction == "rtl")
+        if response_state != before:
+            asking = shown.changed(sheet, response_state, before, asking)
+            if response_state.response is None:
+                display.redraw(asking)
     if press is not None:
         display.mark_response(shown.trial.phase)
+        display.confirm(asking)
     return Response(
         response_id=str(uuid.uuid4()),
         trial_index=shown.trial.trial_index,
@@ -154,6 +177,15 @@ def run_trial(
         focus_lost=display.n_focus_lost,
         signals=Signals(too_early=n_too_early) if n_too_early else None,
     )
+
+
+def _answer(display: Display, picture: ScreenImage, item: Item, until_ms: float | None) -> "Press | None":
+    if not is_typed(item.task):
+        return _press(display, picture, keys_of(item.task, item.content), until_ms)
+    press = display.typing(picture, until_ms)
+    if press is not None and press.name == ESCAPE:
+        raise Escaped
+    return press
 
 
 def _press(display: Display, picture: ScreenImage, keys: Collection[str], until_ms: float | None) -> "Press | None":

@@ -24,6 +24,7 @@ from batteries.errors import InputError
 from experiment.lab.hardware.clock import intervals_ms, wait_until
 from experiment.lab.hardware.monitors import find_screen, nominal_hz
 from experiment.lab.hardware.refresh_rate import BUSY_SHARES, N_BUSY_FLIPS, N_PLAIN_FLIPS, RESTS, Refresh, judge_refresh
+from experiment.lab.screens.layout.screen_image import Box
 from experiment.lab.screens.layout.sheet import PAPER
 
 N_WARM_UP_FLIPS = 20
@@ -161,14 +162,20 @@ class LabWindow:
                 f"an image of {image.size} px does not fit a window of {self.size_px} px. Fix: draw the image in "
                 "the size of the window."
             )
-        pixels = (image if image.mode == "RGB" else image.convert("RGB")).tobytes("raw", "RGBX")
-        texture = self._spare.pop() if self._spare else self._make_texture()
-        gl.glBindTexture(gl.GL_TEXTURE_2D, texture)
+        prepared = Prepared(self._spare.pop() if self._spare else self._make_texture(), self._spare)
+        self.update(prepared, image, (0, 0, *self.size_px))
+        return prepared
+
+    def update(self, prepared: Prepared, image: Image.Image, box_px: Box) -> None:
+        """Copy a box of an image to the graphics card, because only this box differs from the prepared image."""
+        left, top, right, bottom = box_px
+        part = image if image.size == (right - left, bottom - top) else image.crop(box_px)
+        pixels = (part if part.mode == "RGB" else part.convert("RGB")).tobytes("raw", "RGBX")
+        gl.glBindTexture(gl.GL_TEXTURE_2D, prepared.texture)
         gl.glPixelStorei(gl.GL_UNPACK_ALIGNMENT, 4)
-        gl.glTexSubImage2D(gl.GL_TEXTURE_2D, 0, 0, 0, *self.size_px, gl.GL_RGBA, gl.GL_UNSIGNED_BYTE, pixels)
+        gl.glTexSubImage2D(gl.GL_TEXTURE_2D, 0, left, top, *part.size, gl.GL_RGBA, gl.GL_UNSIGNED_BYTE, pixels)
         gl.glBindTexture(gl.GL_TEXTURE_2D, 0)
         gl.glFinish()
-        return Prepared(texture, self._spare)
 
     def draw(self, prepared: Prepared) -> None:
         """Draw the image that the next flip will show, and wait until the drawing is complete."""

@@ -135,7 +135,7 @@ class FakeDisplay:
         self.picture = picture
         self.seen.append(" ".join(written.text for written in picture.written))
 
-    redraw = show
+    redraw = confirm = show
 
     def press(self, picture, keys, until_ms=None):
         assert picture is self.picture, "the program waits for presses on another screen than the shown screen"
@@ -148,9 +148,8 @@ class FakeDisplay:
         assert len(self.pressed) < MOST_PRESSES, f"no screen follows: {self.seen[-1]}"
         return made
 
-    def typing(self, picture):
-        assert picture is self.picture
-        return self.person(self)
+    def typing(self, picture, until_ms=None):
+        return self.press(picture, (), until_ms) if is_asked(self) else self.person(self)
 
     def fixate(self, fixation, stimulus, fixation_ms, phase):
         self.show(stimulus)

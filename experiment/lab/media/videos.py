@@ -1,0 +1,47 @@
+"""Frames of videos, decoded with PyAV, which contains FFmpeg."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from PIL import Image
+
+from batteries.errors import InputError
+from batteries.stimulus.parts import path_of
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+
+
+@contextmanager
+def opened(part: Mapping[str, Any], data: bytes) -> "Iterator[InputContainer]":
+    """Open the file of a sound or video.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be decoded.
+    """
+    import av  # noqa: PLC0415 - comes with the extra `lab`, and few studies have sounds or videos
+
+    try:
+        with av.open(BytesIO(data)) as container:
+            yield container
+    except av.FFmpegError as error:
+        raise InputError(f"{path_of(part)}: this file cannot be decoded ({error}). Fix: convert it again.") from None
+
+
+def video_size_px(part: Mapping[str, Any], data: bytes) -> tuple[int, int]:
+    """Return the width and height of a video, in pixels."""
+    with opened(part, data) as container:
+        if not container.streams.video:
+            raise InputError(f"{path_of(part)}: this file contains no pictures. Fix: use a video with pictures.")
+        stream = container.streams.video[0]
+        return stream.width, stream.height
+
+
+def first_frame(part: Mapping[str, Any], data: bytes, size_px: tuple[int, int]) -> Image.Image:
+    """Return the first frame of a video as an RGB image of one size."""
+    with opened(part, data) as container:
+        return next(container.decode(video=0)).to_image(width=size_px[0], height=size_px[1])
