@@ -15,6 +15,7 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m012_parameters_of_runs",
     "m013_payments",
     "m014_accounts_and_extended_quotas",
+    "m015_screens_and_confidence",
 )
 """Names of the migrations of the store, in order. The analysis refuses a store with an unknown migration."""
 
@@ -60,6 +61,13 @@ RESERVED_FACTOR_NAMES = frozenset(
         "counted_as",
         "excluded_at",
         "excluded_reason",
+        "presentation",
+        "presentation_frames_off",
+        "stimulus_duration_ms",
+        "sound_onset_ms",
+        "sound_latency_ms",
+        "confidence",
+        "confidence_rt_ms",
         "signal_hidden",
         "signal_away_ms",
         "signal_fullscreen_left",

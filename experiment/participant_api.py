@@ -158,6 +158,8 @@ class SessionReply(TypedDict):
     demographics: Sequence[Mapping[str, Any]]
     """The questions about the participant, with the fields of `experiment.study.demographics.DemographicQuestion`."""
     breaks: BreaksReply | None
+    confidence: Mapping[str, Any] | None
+    """The question about confidence, with the fields of `experiment.study.timeline.Confidence`."""
     practice_rounds: int
     next_trial_index: int
     trials: Sequence[TrialReply]

@@ -120,6 +120,22 @@ class FoundDevice(BaseModel):
     storage: bool | None = Field(
         default=None, description="True if the browser can store responses until the server has them."
     )
+    sound: bool | None = Field(
+        default=None,
+        description="True if the participant proved to hear sounds; None if the study requires no sound.",
+    )
+    px_per_cm: float | None = Field(
+        default=None,
+        ge=1,
+        le=1_000,
+        description="CSS pixels per cm of the screen, as the participant measured them with a card; None if unknown.",
+    )
+    distance_cm: float | None = Field(
+        default=None,
+        ge=1,
+        le=1_000,
+        description="Viewing distance that the page asked for, in cm. It is not measured. None without calibration.",
+    )
 
 
 class LabDevice(BaseModel):
@@ -211,6 +227,53 @@ class JsPsychData(BaseModel):
     )
 
 
+class Shown(BaseModel):
+    """The actual time for which a part of a trial was on the screen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    duration_ms: float = Field(ge=0, le=86_400_000, description="Actual duration, in ms.")
+    frames: int = Field(ge=0, le=100_000_000, description="Actual duration, in frames.")
+    frames_intended: int | None = Field(
+        default=None,
+        ge=0,
+        le=100_000_000,
+        description="Intended duration, in frames; None if the participant ended the screen.",
+    )
+
+
+class PlayedSound(BaseModel):
+    """The actual onset of a sound."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    part: int = Field(ge=0, le=1_000, description="Position of the sound among the parts of the stimulus, from 0.")
+    onset_ms: float | None = Field(
+        ge=-86_400_000,
+        le=86_400_000,
+        description="Time from stimulus onset until the sound reached the loudspeaker, in ms; None if it never played.",
+    )
+    latency_ms: float | None = Field(
+        default=None,
+        ge=0,
+        le=60_000,
+        description="Delay of the sound output that `onset_ms` includes, in ms; None if the device does not report it.",
+    )
+
+
+class Presentation(BaseModel):
+    """The actual timing of a trial's screens and sounds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    screens: tuple[Shown, ...] = Field(
+        default=(), max_length=100, description="The screens before the question, in order."
+    )
+    stimulus: Shown | None = Field(default=None, description="The stimulus, if it disappeared before the response.")
+    mask: Shown | None = Field(default=None, description="The mask after the stimulus, if it disappeared.")
+    sounds: tuple[PlayedSound, ...] = Field(default=(), max_length=50, description="The sounds of the stimulus.")
+
+
 class Response(BaseModel):
     """The response to a trial, with its timings. Stored responses never change."""
 
@@ -276,6 +339,18 @@ class Response(BaseModel):
         default=None, description="Other events of the trial; None if no such event occurred."
     )
     jspsych: JsPsychData | None = Field(default=None, description="jsPsych's own data of the trial.")
+    presentation: Presentation | None = Field(
+        default=None, description="Timing of the trial's screens and sounds; None if the trial has none."
+    )
+    confidence: float | None = Field(
+        default=None, description="The participant's confidence in the response, on the scale of the study."
+    )
+    confidence_rt_ms: float | None = Field(
+        default=None,
+        ge=0,
+        le=86_400_000,
+        description="Time from the question about confidence to its answer, in ms.",
+    )
 
 
 TRUNCATED = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})

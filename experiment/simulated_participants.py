@@ -25,6 +25,7 @@ from batteries.errors import InputError
 from batteries.items import Item
 from batteries.stimulus.shown import shown_content
 from batteries.tasks import READING_WORDS_PER_MINUTE, task_named
+from batteries.tasks.rating import points_of
 from experiment.plan import Phase
 from experiment.records import Kind
 from experiment.study.definition import Study
@@ -101,6 +102,22 @@ def draw_response(person: Person, item: Item, is_check: bool, rng: np.random.Gen
     if not wrong:  # Participants type their response.
         return task.draw_wrong(item.content, item.key, random.Random(int(rng.integers(2**63))))
     return wrong[int(rng.integers(len(wrong)))]
+
+
+def draw_confidence(
+    question: dict[str, Any] | None, item: Item, response: JsonValue, rng: np.random.Generator
+) -> dict[str, JsonValue]:
+    """Draw the confidence in a response, which is higher on average if the response is right.
+
+    Return the fields of the response; none if the study does not ask for confidence.
+    """
+    if question is None:
+        return {}
+    points = points_of(question["low"], question["high"], question["step"])
+    score = item.score(response)
+    share = float(rng.beta(4, 2) if score is None or score.correct else rng.beta(3, 3))
+    rt_ms = round(float(rng.normal(1_200, 150) + rng.exponential(500)), 1)
+    return {"confidence": points[min(int(share * len(points)), len(points) - 1)], "confidence_rt_ms": max(150.0, rt_ms)}
 
 
 def draw_about_person(question: DemographicQuestion, rng: np.random.Generator) -> str | int | None:
@@ -216,10 +233,12 @@ def _take_session(
         item = items[shown_digest(trial["task"], trial["content"])]
         response = draw_response(person, item, item.item_id in checks, rng)
         rt_ms = draw_rt_ms(person, task_named(item.task).n_words(item.content), rng)
+        timed = _within_time_limits(session, trial, response, rt_ms)
         record = {
             "response_id": str(uuid.uuid4()),
             "trial_index": trial["trial_index"],
-            **_within_time_limits(session, trial, response, rt_ms),
+            **timed,
+            **(draw_confidence(session["confidence"], item, response, rng) if timed["response"] is not None else {}),
             "fixation_ms": session["fixation_ms"],
             "shown_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "frames_dropped": 0,
@@ -246,7 +265,9 @@ def _within_time_limits(
     """Return the fields of a response that depend on the reading time and the deadline. Practice has no deadline."""
     if session["reading_ms"]:
         rt_ms = max(rt_ms, session["reading_ms"] + FASTEST_RT_MS)
+    window_ms = trial["content"].get("window_ms")
     deadline_ms = None if trial["phase"] == Phase.PRACTICE else session["deadline_ms"]
+    deadline_ms = deadline_ms if window_ms is None else window_ms
     if deadline_ms is not None and rt_ms > deadline_ms:
         return {"response": None, "missing": "deadline", "rt_ms": None}
     return {"response": response, "rt_ms": round(rt_ms, 1)}

@@ -25,6 +25,7 @@ from granian.server import MPServer
 from batteries.errors import InputError
 from batteries.files.private_files import open_folder_warning
 from experiment.load_study import load_study
+from experiment.web.requirements import check_degrees
 from server.asset_copies import keep_assets
 from server.gateway import DROP_CONNECTIONS
 from server.locations import assets_folder, secrets_folder, store_location
@@ -71,6 +72,7 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
     write_json_lines(settings.log_level)
     # Checked before the workers start, so that the researcher reads one sentence and not the error of a dead worker.
     study = load_study(folder)
+    check_degrees(study)
     location = store_location(study, settings)
     if settings.processes > 1 and not is_address(location):
         raise InputError(

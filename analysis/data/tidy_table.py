@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +109,7 @@ def tidy_trials(rows: pd.DataFrame, where: str = "trials") -> pd.DataFrame:
               for column in ("factors", "content", "key", "response")}  # fmt: skip
     table |= {column: cells[column].spread(values[column], "object") for column in ("content", "key", "response")}
     table |= _signals(cells.pop("signals"), table, where)
+    table |= _presentation(cells["presentation"], where)
     table |= {column: Cells.of(column, notes[column]).texts() for column in ("trial_type", "plugin_version")}
     table |= {"time_elapsed": notes["time_elapsed"], "rt": table["rt_ms"].where(notes["is_noted"]).round()}
     _refuse_unknown_words(cells, where)
@@ -313,6 +314,34 @@ def _signals(cells: Cells, table: dict[str, pd.Series], where: str) -> dict[str,
             from_browser | from_lab if column in LAB_SIGNALS else from_browser
         )
     return columns
+
+
+def _presentation(cells: Cells, where: str) -> dict[str, pd.Series]:
+    """Return the column `presentation`, and the columns that summarize it (`PRESENTATION`)."""
+    recorded = cells.converted(json_object, "a JSON object", where)
+    columns = {"presentation": cells.spread(recorded, "object")}
+    for column, summary in _SUMMARIES.items():
+        columns[column] = cells.spread([summary(presentation) for presentation in recorded], "float64")
+    return columns
+
+
+def _frames_off(presentation: Mapping[str, Any]) -> int | None:
+    """Return the largest difference between an actual and an intended duration in a trial, in frames."""
+    shown = [*presentation.get("screens", []), presentation.get("stimulus"), presentation.get("mask")]
+    timed = [one for one in shown if one and one.get("frames_intended") is not None]
+    return max((abs(one["frames"] - one["frames_intended"]) for one in timed), default=None)
+
+
+def _of_first_sound(name: str) -> Callable[[Mapping[str, Any]], float | None]:
+    return lambda presentation: next((sound.get(name) for sound in presentation.get("sounds", [])), None)
+
+
+_SUMMARIES: dict[str, Callable[[Mapping[str, Any]], float | None]] = {
+    "stimulus_duration_ms": lambda presentation: (presentation.get("stimulus") or {}).get("duration_ms"),
+    "presentation_frames_off": _frames_off,
+    "sound_onset_ms": _of_first_sound("onset_ms"),
+    "sound_latency_ms": _of_first_sound("latency_ms"),
+}
 
 
 def _scores(

@@ -10,16 +10,17 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
+
+from batteries.tasks import TASKS, Task
 
 FEWEST = 5
 """Smallest number of participants with the same answer. The same number is usual in official statistics."""
 RARE = f"fewer than {FEWEST} participants"
 GIVEN = "text not exported"
-_TASK_WITH_TEXTS = "jspsych"
-"""The task whose responses may have free texts."""
 
 
 def without_free_texts(rows: pd.DataFrame) -> pd.DataFrame:
@@ -27,34 +28,23 @@ def without_free_texts(rows: pd.DataFrame) -> pd.DataFrame:
 
     `rows` has whole sessions. The score of a response stays the same, because the possible answers of the item stay.
     """
-    may_have_text = (rows["task"] == _TASK_WITH_TEXTS) & (rows["kind"] != "model") & rows["response"].notna()
+    with_texts = {name for name, task in TASKS.items() if type(task).without_free_texts is not Task.without_free_texts}
+    may_have_text = rows["task"].isin(with_texts) & (rows["kind"] != "model") & rows["response"].notna()
     if not may_have_text.any():
         return rows
     known: dict[str, dict[str, str]] = {}
     responses = rows["response"].astype(object).copy()
     for row in rows.index[may_have_text]:
-        of_session = known.setdefault(str(rows["session"][row]), {})
-        answers = json.loads(rows["content"][row]).get("answers", [])
-        possible = {text for answer in answers for text in _texts(answer)}
-        response = json.loads(responses[row])
-        responses[row] = json.dumps(_replaced(response, possible, of_session), ensure_ascii=False)
+        pseudonym = partial(_pseudonym, known.setdefault(str(rows["session"][row]), {}))
+        content, key, response = (json.loads(rows[name][row]) for name in ("content", "key", "response"))
+        replaced = TASKS[rows["task"][row]].without_free_texts(content, key, response, pseudonym)
+        responses[row] = json.dumps(replaced, ensure_ascii=False)
     return rows.assign(response=responses)
 
 
-def _texts(value: Any) -> set[str]:
-    """Return all texts in a JSON value, without the names of fields."""
-    if isinstance(value, str):
-        return {value}
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
-    return {text for each in inner for text in _texts(each)}
-
-
-def _replaced(value: Any, possible: set[str], known: dict[str, str]) -> Any:
-    if isinstance(value, str):
-        return value if value in possible or not value else known.setdefault(value, f"text {len(known) + 1}")
-    if isinstance(value, dict):
-        return {name: _replaced(each, possible, known) for name, each in value.items()}
-    return [_replaced(each, possible, known) for each in value] if isinstance(value, list) else value
+def _pseudonym(known: dict[str, str], text: str) -> str:
+    """Return `text 1` for the first text of a session, `text 2` for the second, and the same for equal texts."""
+    return known.setdefault(text, f"text {len(known) + 1}")
 
 
 def coarse_answers(answers: Sequence[Any], participants: Sequence[str], is_free_text: bool) -> list[str | None]:

@@ -23,7 +23,8 @@ from batteries.files.file_reading import parse_json, read_json_lines, read_text
 ROWS_AT_ONCE = 20_000
 _OF_JSPSYCH = {"trial_type": "trial_type", "plugin_version": "plugin_version", "time_elapsed": "time_elapsed_ms"}
 _FROM_ITEM = ("task", "factors", "content", "key")
-_DERIVED = {"signals", "jspsych", "run_parameters", "response", *_FROM_ITEM}
+_SINCE_FIRST_EXPORT = {"confidence", "confidence_rt_ms"}
+"""Columns that exports of an earlier Equipoise lack."""
 
 Row = dict[str, Any]
 """The values of a row of a table, by column: texts, numbers, true and false, JSON values, or None."""
@@ -149,8 +150,10 @@ def _view_row(row: Row, items: dict[tuple[str, str], dict[str, Any]], runs: dict
         "signals": _json(signals) if signals else None,
         "jspsych": _json(jspsych) if jspsych or row["rt"] is not None else None,
         "run_parameters": _json(runs[row["run"]]) if runs.get(row["run"]) is not None else None,
+        "presentation": _json(row["presentation"]) if row.get("presentation") is not None else None,
+        **{name: row.get(name) for name in _SINCE_FIRST_EXPORT},
     }
-    return [computed[name] if name in _DERIVED else _plain(row[name]) for name in VIEW_COLUMNS]
+    return [computed[name] if name in computed else _plain(row[name]) for name in VIEW_COLUMNS]
 
 
 def _plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from batteries.errors import InputError
-from batteries.stimulus.parts import FOLDER, MEDIA_TYPES, asset_parts, kind_of, path_of
+from batteries.stimulus.parts import FOLDER, MEDIA_TYPES, kind_of, path_of, with_parts
 
 MOST_MEGABYTES = {"image": 10, "sound": 20, "video": 100}
 """Largest size of one file, in megabytes of 1,000,000 bytes. Participants load every file before they need it."""
@@ -43,13 +43,9 @@ class AssetReader:
         InputError
             If a file is missing, unsafe or damaged, or if it is not the file that the battery names by its SHA-256.
         """
-        parts = {id(part): {**part, **self._measured(part)} for part in asset_parts(content)}
-        if not parts:
-            return dict(content)
-        return {
-            name: [parts.get(id(entry), entry) for entry in value] if isinstance(value, list) else value
-            for name, value in content.items()
-        }
+        return with_parts(
+            content, lambda part: {**part, **self._measured(part)} if kind_of(part) in MEDIA_TYPES else part
+        )
 
     def _measured(self, part: Mapping[str, Any]) -> dict[str, Any]:
         path, kind = path_of(part), str(kind_of(part))

@@ -1,10 +1,10 @@
 """The parts of a stimulus: text, picture, sound and video. A part with a file contains the file's SHA-256."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 FOLDER = "assets"
 """The folder next to the battery that contains the files of its parts."""
@@ -75,7 +75,47 @@ class AssetPart(BaseModel):
     )
 
 
-class ImagePart(AssetPart):
+class SeenPart(AssetPart):
+    """A picture or video. Its size and position can be given in degrees of visual angle.
+
+    With d as the viewing distance, `width_deg` is a width of 2 d tan(`width_deg` / 2) on the screen, and `x_deg` is a
+    distance of d tan(`x_deg`) from the centre.
+    """
+
+    width_deg: float | None = Field(
+        default=None,
+        gt=0,
+        le=120,
+        allow_inf_nan=False,
+        description="Width on the screen, in degrees of visual angle. If omitted, the size is in pixels.",
+        exclude_if=_is_none,
+    )
+    x_deg: float | None = Field(
+        default=None,
+        ge=-60,
+        le=60,
+        allow_inf_nan=False,
+        description="Position of the middle, in degrees to the right of the centre of the parts. Needs `width_deg`. A "
+        "part with `x_deg` or `y_deg` is not in line with the other parts.",
+        exclude_if=_is_none,
+    )
+    y_deg: float | None = Field(
+        default=None,
+        ge=-60,
+        le=60,
+        allow_inf_nan=False,
+        description="Position of the middle, in degrees above the centre of the parts. Needs `width_deg`.",
+        exclude_if=_is_none,
+    )
+
+    @model_validator(mode="after")
+    def _has_size(self) -> Self:
+        if self.width_deg is None and (self.x_deg, self.y_deg) != (None, None):
+            raise ValueError("a position in degrees needs a size in degrees. Fix: add `width_deg`.")
+        return self
+
+
+class ImagePart(SeenPart):
     """A picture."""
 
     image: AssetPath = Field(description="Path of a PNG, JPEG, WebP or SVG file, such as `assets/anna.png`.")
@@ -96,7 +136,7 @@ class SoundPart(AssetPart):
     )
 
 
-class VideoPart(AssetPart):
+class VideoPart(SeenPart):
     """A video."""
 
     video: AssetPath = Field(description="Path of an MP4 or WebM file, such as `assets/clip.mp4`.")
@@ -125,10 +165,39 @@ Part = Annotated[
 """A part of a stimulus."""
 
 
+class Screen(BaseModel):
+    """A screen before the question: its parts are in the middle of the screen, and nothing else is visible."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    parts: tuple[Part, ...] = Field(
+        default=(), max_length=20, description="Texts, pictures, sounds and videos. Without parts, the screen is blank."
+    )
+    duration_ms: int | None = Field(
+        default=None,
+        ge=10,
+        le=600_000,
+        description="Duration in ms, rounded to whole frames. If omitted, the participant ends the screen.",
+    )
+
+    @model_validator(mode="after")
+    def _is_useful(self) -> Self:
+        if not self.parts and self.duration_ms is None:
+            raise ValueError("a blank screen has no `duration_ms`. Fix: add `duration_ms`, or add `parts`.")
+        return self
+
+
 class StimulusContent(BaseModel):
     """Fields that the contents of all tasks with a stimulus share."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    screens: tuple[Screen, ...] = Field(
+        default=(),
+        max_length=100,
+        description="Screens that are shown after the fixation and before the question, in order.",
+        exclude_if=lambda screens: not screens,
+    )
 
     # An empty list is left out, so that the digests of batteries without a stimulus stay the same.
     stimulus: tuple[Part, ...] = Field(
@@ -139,13 +208,35 @@ class StimulusContent(BaseModel):
     )
 
 
+LISTS_OF_PARTS = ("stimulus", "mask", "options")
+"""Fields of a content that are lists of parts. An option can also be a plain text."""
+
+
+def with_parts(content: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return an item's content (JSON values) in which each part and each option is replaced by `change(part)`."""
+    changed = dict(content)
+    for name in LISTS_OF_PARTS:
+        if isinstance(content.get(name), list | tuple):
+            changed[name] = [change(entry) for entry in content[name]]
+    if content.get("screens"):
+        changed["screens"] = [
+            {**screen, "parts": [change(part) for part in screen["parts"]]} for screen in content["screens"]
+        ]
+    return changed
+
+
 def asset_parts(content: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the parts with a file that an item's content (JSON values) has in `stimulus` and in `options`."""
-    for name in ("stimulus", "options"):
-        entries = content.get(name)
-        for entry in entries if isinstance(entries, list | tuple) else ():
-            if isinstance(entry, dict) and kind_of(entry) in MEDIA_TYPES:
-                yield entry
+    """Yield the parts with a file that an item's content (JSON values) has, in the order in which they are shown."""
+    for screen in content.get("screens", ()):
+        yield from _with_files(screen["parts"])
+    for name in LISTS_OF_PARTS:
+        yield from _with_files(content.get(name))
+
+
+def _with_files(entries: Any) -> Iterator[dict[str, Any]]:
+    for entry in entries if isinstance(entries, list | tuple) else ():
+        if isinstance(entry, dict) and kind_of(entry) in MEDIA_TYPES:
+            yield entry
 
 
 def path_of(part: Mapping[str, Any]) -> str:
@@ -174,10 +265,12 @@ def option_words(content: Mapping[str, Any]) -> list[str]:
 
 
 def stimulus_words(content: Mapping[str, Any]) -> str:
-    """Return the texts of a stimulus, without the descriptions of its pictures, sounds and videos."""
-    return "\n\n".join(part["text"] for part in content.get("stimulus", ()) if "text" in part)
+    """Return the texts of the screens and of the stimulus, without the descriptions of pictures, sounds and videos."""
+    parts = [part for screen in content.get("screens", ()) for part in screen["parts"]]
+    return "\n\n".join(part["text"] for part in [*parts, *content.get("stimulus", ())] if "text" in part)
 
 
 def needs_newer_form(content: Mapping[str, Any]) -> bool:
-    """Return True if an item has a stimulus, several answers or pictures as options, besides texts and one answer."""
-    return bool(content.get("stimulus") or content.get("several")) or any(asset_parts(content))
+    """Return True if an item has screens, a stimulus, several answers or pictures as options."""
+    fields = ("screens", "stimulus", "several")
+    return any(content.get(name) for name in fields) or any(asset_parts(content))

@@ -9,10 +9,11 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from batteries.stimulus.parts import MEDIA_TYPES, kind_of, stored_name
+from batteries.stimulus.parts import MEDIA_TYPES, kind_of, stored_name, with_parts
 
 ADDRESS = "/asset/"
 """First part of the address of each file. The second part is the SHA-256 with the suffix of the file."""
+_DEGREES = ("width_deg", "x_deg", "y_deg")
 _MEASURES = {"image": ("width_px", "height_px"), "sound": ("duration_ms",), "video": ("duration_ms",)}
 
 _markdown = MarkdownIt("commonmark", {"html": False})
@@ -28,16 +29,16 @@ def html(markdown: str) -> str:
 def shown_content(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return an item's content as a browser gets it.
 
-    Each part of the stimulus, and each picture among the options, has `kind` (`text`, `image`, `sound` or `video`). A
-    text has `html`. The other kinds have `src` (the address of the file), `alt` and the measures of the file.
+    Each part, and each picture among the options, has `kind` (`text`, `image`, `sound` or `video`). A text has `html`.
+    The other kinds have `src` (the address of the file), `alt` and the measures of the file, and its size and
+    position in degrees if the item has them.
 
     Parameters
     ----------
     content
         The content of an item of a battery that was read with `load_battery`.
     """
-    names = [name for name in ("stimulus", "options") if isinstance(content.get(name), list | tuple)]
-    return {**content, **{name: [_shown(entry) for entry in content[name]] for name in names}}
+    return with_parts(content, _shown)
 
 
 def _shown(entry: Any) -> Any:
@@ -47,4 +48,5 @@ def _shown(entry: Any) -> Any:
     if kind not in MEDIA_TYPES:
         return entry
     measures = {name: entry.get(name) for name in _MEASURES[kind]}
-    return {"kind": kind, "src": f"{ADDRESS}{stored_name(entry)}", "alt": entry["alt"], **measures}
+    degrees = {name: entry[name] for name in _DEGREES if entry.get(name) is not None}
+    return {"kind": kind, "src": f"{ADDRESS}{stored_name(entry)}", "alt": entry["alt"], **measures, **degrees}

@@ -11,10 +11,12 @@ from batteries.errors import InputError
 from batteries.tasks.blackbox_predict import BlackboxPredict
 from batteries.tasks.free_text import FreeText
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
+from batteries.tasks.keypress import Keypress
 from batteries.tasks.multiple_choice import MultipleChoice
 from batteries.tasks.number import NumberTask
 from batteries.tasks.ranking import Ranking
 from batteries.tasks.rating import Rating
+from batteries.tasks.recall import Recall
 from batteries.tasks.replies.reading import Reading
 from batteries.tasks.task import READING_WORDS_PER_MINUTE, Feedback, Score, Task
 
@@ -37,6 +39,8 @@ TASKS: dict[str, Task] = {
         NumberTask(),
         FreeText(),
         Ranking(),
+        Keypress(),
+        Recall(),
         BlackboxPredict(),
         JsPsychPlugin(),
     )

@@ -2,6 +2,7 @@
 
 import random
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import Field, JsonValue
@@ -32,7 +33,7 @@ class FreeText(Task):
 
     name = "free_text"
     content_model = FreeTextContent
-    wording = frozenset({"stimulus", "text", "prompt"})
+    wording = frozenset({"screens", "stimulus", "text", "prompt"})
 
     def responses(self, content: dict[str, Any]) -> list[JsonValue]:
         return []
@@ -60,6 +61,15 @@ class FreeText(Task):
     def right_response(self, content: dict[str, Any], key: JsonValue) -> JsonValue:
         assert isinstance(key, list)
         return key[0]
+
+    def without_free_texts(
+        self, content: dict[str, Any], key: JsonValue, response: JsonValue, pseudonym: Callable[[str], str]
+    ) -> JsonValue:
+        """Return the right answer that the response equals, or else a pseudonym."""
+        for answer in key if isinstance(key, list) else []:
+            if comparable(str(answer)) == comparable(str(response)):
+                return answer
+        return pseudonym(str(response))
 
     def draw(self, content: dict[str, Any], rng: random.Random) -> JsonValue:
         return f"simulated answer {rng.randint(1, 1_000)}"[: content["most_characters"]]

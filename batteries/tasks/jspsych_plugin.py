@@ -1,6 +1,7 @@
 """`jspsych`: a trial of a published jsPsych plugin, with the plugin's own parameters and data."""
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
@@ -98,6 +99,13 @@ class JsPsychPlugin(Task):
         found = next(given, None)
         return None if found is None else ", ".join(f"{name}: {_text(value)}" for name, value in found.items())
 
+    def without_free_texts(
+        self, content: dict[str, Any], key: JsonValue, response: JsonValue, pseudonym: Callable[[str], str]
+    ) -> JsonValue:
+        """Return the plugin's data with pseudonyms for all texts that are not texts of a possible answer."""
+        possible = {text for answer in content.get("answers", ()) for text in _texts(answer)}
+        return _replaced(response, possible, pseudonym)
+
     def draw(self, content: dict[str, Any], rng: random.Random) -> JsonValue:
         """Draw one of the `answers`, or else a response from the plugin's parameters, as far as they determine it.
 
@@ -122,6 +130,22 @@ def _slider_ends(parameters: dict[str, Any]) -> tuple[int, int]:
 
 def _text(value: JsonValue) -> str:
     return value if isinstance(value, str) else canonical_json(value).decode()
+
+
+def _texts(value: JsonValue) -> set[str]:
+    """Return all texts in a JSON value, without the names of fields."""
+    if isinstance(value, str):
+        return {value}
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    return {text for each in inner for text in _texts(each)}
+
+
+def _replaced(value: JsonValue, possible: set[str], pseudonym: Callable[[str], str]) -> JsonValue:
+    if isinstance(value, str):
+        return value if value in possible or not value else pseudonym(value)
+    if isinstance(value, dict):
+        return {name: _replaced(each, possible, pseudonym) for name, each in value.items()}
+    return [_replaced(each, possible, pseudonym) for each in value] if isinstance(value, list) else value
 
 
 def _matches(response: Answer, answer: Answer) -> bool:

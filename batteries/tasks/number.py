@@ -45,7 +45,7 @@ class NumberTask(Task):
 
     name = "number"
     content_model = NumberContent
-    wording = frozenset({"stimulus", "text", "prompt", "unit"})
+    wording = frozenset({"screens", "stimulus", "text", "prompt", "unit"})
 
     def responses(self, content: dict[str, Any]) -> list[JsonValue]:
         return []

@@ -38,7 +38,7 @@ class Ranking(Task):
 
     name = "ranking"
     content_model = RankingContent
-    wording = frozenset({"stimulus", "text", "prompt", "options"})
+    wording = frozenset({"screens", "stimulus", "text", "prompt", "options"})
 
     def responses(self, content: dict[str, Any]) -> list[JsonValue]:
         """Return an empty list, because nine options have 362,880 orders."""

@@ -1,9 +1,9 @@
 """`rating`: a question with a scale, such as a Likert scale or a visual analogue scale. The response is a number."""
 
 import random
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from batteries.errors import InputError
 from batteries.stimulus.parts import stimulus_words
@@ -17,8 +17,10 @@ MOST_BUTTONS = 11
 """Maximum number of points that are shown as buttons. More buttons do not fit on a phone."""
 
 
-class RatingContent(QuestionContent):
-    """Content of an item with the task `rating`."""
+class Scale(BaseModel):
+    """A scale of points, such as a Likert scale or a visual analogue scale."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     low: Number = Field(default=1, description="The lowest point of the scale.")
     high: Number = Field(default=7, description="The highest point of the scale.")
@@ -32,7 +34,7 @@ class RatingContent(QuestionContent):
     )
 
     @model_validator(mode="after")
-    def _is_scale(self) -> "RatingContent":
+    def _is_scale(self) -> Self:
         if self.high <= self.low:
             raise ValueError("`high` is not greater than `low`. Fix: increase `high`.")
         if (self.high - self.low) / self.step >= MOST_POINTS:
@@ -53,22 +55,22 @@ class RatingContent(QuestionContent):
         return self
 
 
+class RatingContent(Scale, QuestionContent):
+    """Content of an item with the task `rating`."""
+
+
 class Rating(Task):
     """The response is a point of the scale. The key is a point, or null."""
 
     name = "rating"
     content_model = RatingContent
-    wording = frozenset({"stimulus", "text", "prompt", "labels"})
+    wording = frozenset({"screens", "stimulus", "text", "prompt", "labels"})
 
     def responses(self, content: dict[str, Any]) -> list[JsonValue]:
         return [*points_of(content["low"], content["high"], content["step"])]
 
     def check_response(self, content: dict[str, Any], response: JsonValue) -> None:
-        if isinstance(response, bool) or response not in self.responses(content):
-            raise InputError(
-                f"the response must be a point of the scale from {content['low']} to {content['high']} in steps of "
-                f"{content['step']} (it is {response!r}). Fix: use a point of the scale."
-            )
+        check_point(content["low"], content["high"], content["step"], response)
 
     def score(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Score:
         correct = response == key
@@ -93,6 +95,15 @@ class Rating(Task):
     def feedback(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Feedback:
         correct = response == key
         return Feedback(correct, "choice_right" if correct else "choice_wrong", {"answer": str(key)}, key)
+
+
+def check_point(low: float, high: float, step: float, response: JsonValue) -> None:
+    """Raise an InputError if a response is not a point of the scale."""
+    if isinstance(response, bool) or response not in points_of(low, high, step):
+        raise InputError(
+            f"the response must be a point of the scale from {low} to {high} in steps of {step} (it is {response!r}). "
+            "Fix: use a point of the scale."
+        )
 
 
 def points_of(low: float, high: float, step: float) -> list[int | float]:

@@ -4,6 +4,7 @@ import json
 import random
 import unicodedata
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, ClassVar
@@ -170,6 +171,15 @@ class Task(ABC):
         """
         return None
 
+    def without_free_texts(
+        self, content: dict[str, Any], key: JsonValue, response: JsonValue, pseudonym: Callable[[str], str]
+    ) -> JsonValue:
+        """Return a response in which `pseudonym` replaces each text that the participant typed freely.
+
+        Exports use this method. The replaced response has the same score. By default, responses have no such texts.
+        """
+        return response
+
     def draw(self, content: dict[str, Any], rng: random.Random) -> JsonValue:
         """Draw a random response. Simulated participants and mock models respond to ungraded items in this way.
 
@@ -198,6 +208,8 @@ def _differ_in_words(one: JsonValue, other: JsonValue) -> bool:
         return bool(one.strip()) == bool(other.strip())
     if isinstance(one, dict) and isinstance(other, dict) and kind_of(one) and kind_of(one) == kind_of(other):
         return _without_words(one) == _without_words(other)
+    if isinstance(one, dict) and isinstance(other, dict) and "parts" in one and one.keys() == other.keys():
+        return all(_differ_in_words(one[name], other[name]) for name in one)  # A screen.
     return same_json(one, other)
 
 

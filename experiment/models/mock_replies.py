@@ -14,8 +14,11 @@ from batteries.items import Item
 from batteries.tasks import task_named
 from batteries.tasks.blackbox_predict import BlackboxPredict
 from batteries.tasks.multiple_choice import MultipleChoice
-from batteries.tasks.replies import several_numbers
+from batteries.tasks.recall import Recall
+from batteries.tasks.replies import entries, several_numbers
 from experiment.models.prompts.requests import PromptRequest, Requests
+from experiment.study.timeline import Confidence
+from experiment.texts import Texts
 
 COLUMN_MAP = "item=request_id,reply=reply,model=model"
 """The map of columns (`--map`) with which `equipoise models import` reads the file."""
@@ -59,7 +62,11 @@ def write_mock_replies(requests: Requests, model: MockModel, path: Path, seed: i
         If the file cannot be written.
     """
     items = requests.study.battery.by_id
-    replies = ((str(each.request_id), model.name, _reply(model, each, items[each.item_id], seed)) for each in requests)
+    question, words = requests.study.definition.confidence, requests.study.words
+    replies = (
+        (str(each.request_id), model.name, _reply(model, each, items[each.item_id], seed) + _last_line(question, words))
+        for each in requests
+    )
     with atomic_write(path) as file:
         write_rows(file, [("request_id", "model", "reply"), *replies])
 
@@ -88,6 +95,13 @@ def _reply(model: MockModel, request: PromptRequest, item: Item, seed: int) -> s
         return f"{', '.join(map(str, response)) or several_numbers.NONE}\n{_REASON}"
     if item.task == MultipleChoice.name:
         return f"{response}\n{task.choice(item.content, response)}\n{_REASON}"
+    if item.task == Recall.name:
+        return "\n".join(map(str, response)) if isinstance(response, list) and response else entries.NOTHING
     if item.task == BlackboxPredict.name:
         return f"Prediction: {response}\nReason: {_REASON}"
     return str(response)
+
+
+def _last_line(question: Confidence | None, words: Texts) -> str:
+    """Return the line about confidence, if the study asks for it. A mock model is always as sure as possible."""
+    return "" if question is None else f"\n{words.say('confidence_word')}: {question.high:g}"

@@ -15,7 +15,7 @@ from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.demographics import DemographicQuestion
 from experiment.study.exclusion_rules import AttentionCheckRule
 from experiment.study.recruitment import Recruitment
-from experiment.study.timeline import Device, PracticeCriterion, Resume, Timeline, Timing
+from experiment.study.timeline import Confidence, Device, PracticeCriterion, Resume, Timeline, Timing
 from experiment.texts import Texts, texts_in
 
 
@@ -74,6 +74,10 @@ class StudyDefinition(BaseModel):
     design: Design = Field(description="Assignment of the test items to counterbalance groups.")
     order: Order = Field(default_factory=Order, description="Constraints on the order of trials.")
     timing: Timing = Field(default_factory=Timing, description="Durations of a trial.")
+    confidence: Confidence | None = Field(
+        default=None,
+        description="Question about confidence, which follows every answer, also in practice; none if omitted.",
+    )
     timeline: Timeline = Field(default_factory=Timeline, description="The participants' pages.")
     device: Device = Field(default_factory=Device, description="Requirements for a participant's device.")
     resume: Resume = Field(default_factory=Resume, description="Rules for participants who open their session again.")

@@ -1,8 +1,11 @@
 """The parts of `study.yaml` about a session: pages, timing, practice, device requirements, and resuming."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from batteries.tasks.rating import Scale
 
 
 class Break(BaseModel):
@@ -78,6 +81,21 @@ class Timing(BaseModel):
         return self
 
 
+def deadline_ms_of(timing: Timing, is_practice: bool, content: Mapping[str, Any]) -> int | None:
+    """Return the time after onset at which a trial ends without a response, in ms; None for no limit.
+
+    The `window_ms` of a `keypress` item replaces the study's deadline. Otherwise, practice has no deadline.
+    """
+    window_ms: int | None = content.get("window_ms")
+    return window_ms if window_ms is not None else None if is_practice else timing.deadline_ms
+
+
+class Confidence(Scale):
+    """The question about confidence, which follows every answer."""
+
+    prompt: str = Field(min_length=1, description="The question, such as `How sure are you?`.")
+
+
 class PracticeCriterion(BaseModel):
     """The practice criterion: how many right responses a participant needs before the questions begin."""
 
@@ -102,6 +120,29 @@ class Device(BaseModel):
     height_px: int | None = Field(default=None, ge=200, le=10_000, description="Least height of the window, in CSS px.")
     refresh_hz: int | None = Field(
         default=None, ge=10, le=1_000, description="Least refresh rate of the screen, in Hz."
+    )
+    sound: bool | None = Field(
+        default=None,
+        description=(
+            "true: before the study, participants prove that they hear sounds. false: no such check. If omitted, a "
+            "study with sounds has the check. For videos with sound, write `true`. Only on the web."
+        ),
+    )
+    calibration: bool = Field(
+        default=False,
+        description=(
+            "true: before the study, participants measure their screen with a bank card. Necessary for sizes in "
+            "degrees on the web. In the laboratory, PsychoPy's monitor file has these measures."
+        ),
+    )
+    distance_cm: float = Field(
+        default=57,
+        ge=10,
+        le=500,
+        allow_inf_nan=False,
+        description=(
+            "Viewing distance that the calibration page asks for, in cm. At 57 cm, one degree is about one centimetre."
+        ),
     )
 
 

@@ -26,6 +26,7 @@ from experiment.plan import Phase
 from experiment.records import Kind, Status
 from experiment.study.definition import Study, StudyDefinition
 from experiment.study.recruitment import Exit, Exits
+from experiment.web.requirements import needs_sound
 from server.context import context
 from server.participants import participant_auth, practice_criterion
 from server.participants.attention_checks import has_passed_checks
@@ -98,7 +99,7 @@ def study_json(
         "consent_digest": consent_digest(study),
         "instructions_html": [html(study.texts[name]) for name in timeline.instructions],
         "contact_html": page(study.texts, timeline.contact),
-        "device": definition.device.model_dump(),
+        "device": {**definition.device.model_dump(), "sound": needs_sound(study)},
         "fullscreen": timeline.fullscreen,
         "exits": {
             "no_consent": _exit_json(exits.no_consent),
@@ -143,6 +144,7 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
         "interrupted_trial": definition.resume.interrupted_trial,
         "demographics": [] if stored.has_demographics else _questions(stored),
         "breaks": {"every": breaks.every, "page_html": page(plan.texts, breaks.page)} if breaks else None,
+        "confidence": definition.confidence.model_dump(mode="json") if definition.confidence else None,
         "practice_rounds": criterion.rounds if criterion else 1,
         "next_trial_index": judged.next_trial_index if judged and judged.passed else stored.n_answered,
         # Without key, factors and item id, because a factor such as `outcome` may reveal the right response. The name

@@ -12,6 +12,7 @@ from werkzeug.exceptions import TooManyRequests
 
 from batteries.errors import InputError
 from batteries.tasks import task_named
+from batteries.tasks.rating import check_point
 from experiment.participant_api import (
     CompletionRequest,
     DemographicsRequest,
@@ -25,6 +26,7 @@ from experiment.participant_api import (
 from experiment.plan import Phase
 from experiment.records import Kind, Source, Status
 from experiment.records import Response as TrialResponse
+from experiment.study.timeline import Confidence, deadline_ms_of
 from server.context import context
 from server.logs import logger
 from server.metrics import figures
@@ -334,15 +336,23 @@ def _check_response(plan: SessionPlan, response: TrialResponse) -> None:
             _check_missing(plan, trial, response)
         else:
             task_named(trial.item.task).check_response(trial.item.content, response.response)
+        if response.confidence is not None:
+            _check_confidence(plan.definition.confidence, response)
     except InputError as error:
         raise BadRequest(f"Trial {response.trial_index}: {error}") from None
+
+
+def _check_confidence(scale: Confidence | None, response: TrialResponse) -> None:
+    if scale is None or response.missing is not None:
+        raise InputError("`confidence` was not asked in this trial. Fix: send no `confidence`.")
+    check_point(scale.low, scale.high, scale.step, response.confidence)
 
 
 def _check_missing(plan: SessionPlan, trial: StoredTrial, response: TrialResponse) -> None:
     timing, resume = plan.definition.timing, plan.definition.resume
     is_question = trial.phase is not Phase.PRACTICE
     may_be = {
-        "deadline": is_question and timing.deadline_ms is not None,
+        "deadline": deadline_ms_of(timing, not is_question, trial.item.content) is not None,
         "interrupted": is_question and resume.interrupted_trial == "skip",
         "too_large": trial.item.task == "jspsych",  # The responses of the other tasks are short.
     }

@@ -16,11 +16,14 @@ from typing import Any
 MODEL_COLUMNS = ("reading_rule", "stop_reason", "input_tokens", "output_tokens", "thinking")
 """Columns of a response that the migration `m011` added. They have values only if a model responded."""
 
+SCREEN_COLUMNS = ("presentation", "confidence", "confidence_rt_ms")
+"""Columns of a response that the migration `m015` added: the timing of screens and sounds, and the confidence."""
+
 RESPONSE_COLUMNS = (
     "session", "trial_index", "attempt", "response_id", "response", "rt_ms", "fixation_ms", "fixation_frames",
     "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at", "frames_dropped", "focus_lost",
     "valid", "text", "imported_correct", "visit", "input", "missing", "signals", "jspsych",
-    *MODEL_COLUMNS,
+    *MODEL_COLUMNS, *SCREEN_COLUMNS,
 )  # fmt: skip
 """The stored columns of a response that the checksum of the response covers, in this order."""
 

@@ -51,6 +51,8 @@ SELECT studies.study AS study, studies.version AS study_version, sessions.batter
        responses.input_tokens AS input_tokens, responses.output_tokens AS output_tokens,
        responses.visit AS visit, responses.input AS input, responses.missing AS missing,
        responses.signals AS signals, responses.jspsych AS jspsych,
+       responses.presentation AS presentation, responses.confidence AS confidence,
+       responses.confidence_rt_ms AS confidence_rt_ms,
        sessions.session_number AS session_number, sessions.revision AS study_revision,
        sessions.excluded_at AS excluded_at, sessions.excluded_reason AS excluded_reason,
        runs.parameters AS run_parameters

@@ -282,9 +282,10 @@ def test_a_reply_to_an_ungraded_item_has_no_score_in_a_run_by_inspect(study: Pat
     pytest.importorskip("inspect_ai")
     from experiment.models.runs.inspect_task import score_of
 
-    items = load_study(study).battery.by_id
-    assert score_of(items["opinion-0"], "1") is None
-    assert [score_of(items["graded-05"], reply).value for reply in ("2", "1", "?")] == ["C", "I", "N"]
+    loaded = load_study(study)
+    items = loaded.battery.by_id
+    assert score_of(loaded, items["opinion-0"], "1") is None
+    assert [score_of(loaded, items["graded-05"], reply).value for reply in ("2", "1", "?")] == ["C", "I", "N"]
 
 
 def test_the_design_of_a_power_analysis_has_only_graded_items(study: Path) -> None:

@@ -28,6 +28,7 @@ class StudyItems:
     def __init__(self, study: Study) -> None:
         self.items: list[Item] = study.test_items
         self.battery = study.battery
+        self.study = study
         self._position = {item.item_id: position for position, item in enumerate(self.items)}
         self._prefix = study.battery.digest[:8]
         self._by_factors: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = {}

@@ -5,6 +5,7 @@ from typing import Any
 
 from batteries.blackbox import Port
 from batteries.blackbox.rules import Side
+from batteries.tasks import task_named
 from batteries.tasks.rating import MOST_BUTTONS, points_of
 from experiment.models.prompts.media import mark
 from experiment.texts import ENGLISH, Texts
@@ -31,7 +32,8 @@ def content_variables(task: str, content: Mapping[str, Any], words: Texts = ENGL
     -------
     dict
         The fields of the content; `text` begins with the stimulus. For multiple choice, also `several`. For a rating,
-        also `points`, the list of the points with their words. For Black Box, `size`, `atoms`, `entry` and `board` (the
+        also `points`, the list of the points with their words. For `keypress`, also `responses`, the names of the
+        possible responses. For Black Box, `size`, `atoms`, `entry` and `board` (the
         board drawn as text).
     """
     if task == "blackbox_predict":
@@ -42,13 +44,16 @@ def content_variables(task: str, content: Mapping[str, Any], words: Texts = ENGL
             "board": board_text(content, ENGLISH),
         }
     shown = {**content, "text": _story(content, words)}
-    shown.pop("stimulus", None)
+    for name in ("screens", "stimulus", "mask"):
+        shown.pop(name, None)
     if task in OPTIONS:
         shown["options"] = _options(content, words)
     if task == "multiple_choice":
         shown["several"] = content.get("several", {})
     if task == "rating":
         shown["points"] = _scale_in_words(content)
+    if task == "keypress":
+        shown["responses"] = _responses(content)
     return shown
 
 
@@ -85,6 +90,11 @@ def answer_help(task: str, content: Mapping[str, Any], words: Texts) -> str:
             return words.say("ranking_help")
         case "free_text":
             return words.say("free_text_help", number=content["most_characters"])
+        case "keypress":
+            name = "withhold_reply_help" if content["withhold"] else "keypress_reply_help"
+            return words.say(name, responses=", ".join(_responses(content)))
+        case "recall":
+            return words.say("recall_reply_help")
         case "rating" if content["shown_as"] == "slider":
             return words.say("rating_slider_help")
         case "blackbox_predict":
@@ -119,13 +129,22 @@ def _shown_board(content: Mapping[str, Any], words: Texts) -> str:
 
 
 def _story(content: Mapping[str, Any], words: Texts) -> str:
-    """Return the stimulus and the text of an item. Pictures, sounds and videos are marks."""
-    parts = [_words_or_mark(part, words) for part in content.get("stimulus", ())]
+    """Return the screens, the stimulus and the text of an item. Pictures, sounds and videos are marks.
+
+    The mask of a `keypress` item is left out. A mask stops people from seeing the stimulus longer than `stimulus_ms`,
+    and a model can read its prompt without a limit.
+    """
+    before = [part for screen in content.get("screens", ()) for part in screen["parts"]]
+    parts = [_words_or_mark(part, words) for part in [*before, *content.get("stimulus", ())]]
     return "\n\n".join([*parts, content["text"]] if content["text"] else parts)
 
 
 def _options(content: Mapping[str, Any], words: Texts) -> list[str]:
     return [_words_or_mark(option, words) for option in content["options"]]
+
+
+def _responses(content: Mapping[str, Any]) -> list[str]:
+    return [str(name) for name in task_named("keypress").responses(dict(content))]
 
 
 def _words_or_mark(entry: Any, words: Texts) -> str:
@@ -137,8 +156,8 @@ def _words_or_mark(entry: Any, words: Texts) -> str:
 def response_in_words(task: str, response: Any, content: Mapping[str, Any], words: Texts) -> str:
     """Return a response as people give it: a number, a text, or the outcome of a ray in words."""
     if task != "blackbox_predict":
-        is_several = isinstance(response, list) and bool(content.get("several"))
-        return ", ".join(map(str, response)) if is_several else str(response)
+        is_list = task == "recall" or bool(content.get("several"))
+        return ", ".join(map(str, response)) if isinstance(response, list) and is_list else str(response)
     if response in _OUTCOMES:
         return words.say(response)
     name = _port_name(Port.parse(response), words)

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from batteries.errors import InputError
 from batteries.items import Item
 from batteries.tasks import task_named
+from experiment.models.confidence import split_confidence
 from experiment.models.prompts.item_text import (
     answer_help,
     cells_in_words,
@@ -146,7 +147,8 @@ def feedback_on_reply(study: Study, item: Item, reply: str) -> str:
     After an impossible response, the web page asks people for a possible one. So the feedback on an invalid reply is
     the page's text, and then the feedback on a wrong response.
     """
-    reading = task_named(item.task).read_reply(item.content, reply)
+    answer = split_confidence(reply, study.definition.confidence, study.words).answer
+    reading = task_named(item.task).read_reply(item.content, answer)
     if reading.is_valid:
         return _feedback(study, item, reading.response)
     help_words = answer_help(item.task, item.content, study.words)

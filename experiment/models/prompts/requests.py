@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from batteries.canonical_json import digest
 from batteries.errors import InputError
 from batteries.items import Item
+from experiment.models.confidence import confidence_request
 from experiment.models.prompts.item_text import content_variables, shown_item
 from experiment.models.prompts.media import MediaFile, Pictures, files_of, with_descriptions, with_files
 from experiment.models.prompts.practice import (
@@ -60,6 +61,8 @@ class TaskPrompts:
     """The study's language, and the study's own texts, which replace the standard texts of this language."""
     pictures: Pictures | None = None
     """The form of pictures, sounds and videos. None if the items of the requests have no such files."""
+    confidence: str | None = None
+    """The text at the end of each prompt that asks for confidence. None if the study does not ask for it."""
 
     @cached_property
     def digest(self) -> str:
@@ -69,6 +72,8 @@ class TaskPrompts:
             used["wording"] = list(self.wording)
         if self.pictures is not None:
             used["pictures"] = self.pictures
+        if self.confidence is not None:
+            used["confidence"] = self.confidence
         return digest({"template": self.style.digest, **used}) if used else self.style.digest
 
 
@@ -137,7 +142,10 @@ class Requests:
                 variables["instructions"] = []
             if item.task in tasks:
                 variables["examples"] = []
-            rendered = self.by_task[item.task].style.render(variables, item.item_id)
+            prompts = self.by_task[item.task]
+            rendered = prompts.style.render(variables, item.item_id)
+            if prompts.confidence is not None:
+                rendered = rendered._replace(user=f"{rendered.user}\n\n{prompts.confidence}")
             if self.pictures == "sent":
                 prompt = with_files(rendered, self.files, item.item_id)
             else:
@@ -276,7 +284,9 @@ def _task_prompts(study: Study, task: str, chosen: str | None, shots: int, whole
         "practice": practice_trials(study) if "practice" in style.variables and not whole_session else [],
         "response_cue": study.words.say("your_answer_is", answer="").strip(),
     }
-    return TaskPrompts(style, shared, (study.definition.language, study.definition.texts))
+    question = study.definition.confidence
+    confidence = None if question is None else confidence_request(question, study.words)
+    return TaskPrompts(style, shared, (study.definition.language, study.definition.texts), confidence=confidence)
 
 
 def _checked(temperatures: Sequence[float]) -> tuple[float | None, ...]:

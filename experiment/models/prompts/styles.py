@@ -26,6 +26,8 @@ DEFAULT_STYLES = {
     "number": "answer-only",
     "free_text": "answer-only",
     "ranking": "answer-only",
+    "keypress": "answer-only",
+    "recall": "answer-only",
 }
 """The default style of each task."""
 HUMAN_EQUIVALENT = "human-equivalent"

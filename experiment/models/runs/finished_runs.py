@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from batteries.canonical_json import canonical_json
 from batteries.errors import InputError
 from batteries.tasks import task_named
+from experiment.models.confidence import split_confidence
 from experiment.models.runs.kept_replies import KeptReplies, KeptReply
 from experiment.models.runs.settings import RunSettings
 from experiment.records import Run, RunResponse, Source
@@ -133,7 +134,8 @@ def _parameters(settings: RunSettings, found: list[KeptReply], epoch: int) -> di
 
 def _response(settings: RunSettings, index: int, reply: KeptReply) -> RunResponse:
     item = settings.study.battery.by_id[reply.item_id]
-    reading = task_named(item.task).read_reply(item.content, reply.reply)
+    answer, confidence = split_confidence(reply.reply, settings.study.definition.confidence, settings.study.words)
+    reading = task_named(item.task).read_reply(item.content, answer)
     return RunResponse(
         response_id=_response_id(reply.condition, reply.item_id, reply.epoch),
         trial_index=index,
@@ -146,4 +148,5 @@ def _response(settings: RunSettings, index: int, reply: KeptReply) -> RunRespons
         input_tokens=reply.tokens_in,
         output_tokens=reply.tokens_out,
         thinking=reply.thinking or None,
+        confidence=confidence,
     )

@@ -26,6 +26,7 @@ def mock_replies(model: str, requests: Requests) -> Reply:
 
     The model's name is a part of the seed.
     """
+    confidence, words = requests.study.definition.confidence, requests.study.words
     is_conversation = requests.session_order is not None
     items = {
         messages_of(request.prompt)[-1].text: requests.study.battery.by_id[request.item_id]
@@ -40,6 +41,8 @@ def mock_replies(model: str, requests: Requests) -> Reply:
         seed = f"{model}/{config.temperature}/{item.item_id}/{prompt}"
         response = task_named(item.task).draw(item.content, random.Random(seed))
         text = response if isinstance(response, str) else json.dumps(response)
+        if confidence is not None:
+            text += f"\n{words.say('confidence_word')}: {confidence.high:g}"
         output = ModelOutput.from_content(model, text)
         tokens_in = sum(len(message.text.encode()) for message in messages) // _BYTES_PER_TOKEN
         output.usage = ModelUsage(input_tokens=tokens_in, output_tokens=1, total_tokens=tokens_in + 1)

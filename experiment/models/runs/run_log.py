@@ -127,7 +127,7 @@ def _sample(
         return sample
     sample.output = _output(reply)
     sample.messages = [*messages, sample.output.message]
-    score = score_of(item, reply.reply)
+    score = score_of(settings.study, item, reply.reply)
     sample.scores = {} if score is None else {GRADER: score}
     sample.completed_at = reply.completed_at
     sample.total_time = sample.working_time = reply.latency_s

@@ -7,7 +7,7 @@ texts, as in SQLite.
 
 from server.store.tables import TRIALS
 
-VERSION = "m014_accounts_and_extended_quotas"
+VERSION = "m015_screens_and_confidence"
 """Name of the SQLite migration with the same tables."""
 
 RENAMED_TABLES = {"places": "slots", "answer_totals": "response_totals"}
@@ -77,7 +77,9 @@ STATEMENTS = (
       ADD COLUMN IF NOT EXISTS missing TEXT, ADD COLUMN IF NOT EXISTS signals TEXT,
       ADD COLUMN IF NOT EXISTS jspsych TEXT, ADD COLUMN IF NOT EXISTS reading_rule TEXT,
       ADD COLUMN IF NOT EXISTS stop_reason TEXT, ADD COLUMN IF NOT EXISTS input_tokens INTEGER,
-      ADD COLUMN IF NOT EXISTS output_tokens INTEGER, ADD COLUMN IF NOT EXISTS thinking TEXT
+      ADD COLUMN IF NOT EXISTS output_tokens INTEGER, ADD COLUMN IF NOT EXISTS thinking TEXT,
+      ADD COLUMN IF NOT EXISTS presentation TEXT, ADD COLUMN IF NOT EXISTS confidence DOUBLE PRECISION,
+      ADD COLUMN IF NOT EXISTS confidence_rt_ms DOUBLE PRECISION
     """,
     """
     ALTER TABLE sessions

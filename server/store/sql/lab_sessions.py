@@ -156,7 +156,7 @@ def _responses(db: Database, session: str) -> list[Response]:
 
 
 def _with_json_values(row: dict[str, Any]) -> dict[str, Any]:
-    as_json = ("response", "signals", "jspsych")
+    as_json = ("response", "signals", "jspsych", "presentation")
     return row | {name: json.loads(row[name]) for name in as_json if row[name] is not None}
 
 

@@ -191,6 +191,9 @@ def row(session: str, response: Response, received_at: str) -> tuple[Any, ...]:
         as_json(response.signals.model_dump(exclude_defaults=True)) if response.signals else None,
         as_json(response.jspsych.model_dump()) if response.jspsych else None,
         *(getattr(response, column, None) for column in MODEL_COLUMNS),
+        as_json(response.presentation.model_dump(exclude_defaults=True)) if response.presentation else None,
+        _plain(response.confidence),
+        _plain(response.confidence_rt_ms),
     )
 
 

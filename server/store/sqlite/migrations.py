@@ -322,4 +322,13 @@ def m014_accounts_and_extended_quotas(db: Database) -> None:
     db.table("slots").add_column("n_added", int, not_null_default=0)
 
 
+@migrations()
+def m015_screens_and_confidence(db: Database) -> None:
+    """Add the timing of a trial's screens and sounds, and the participant's confidence in a response."""
+    for column, kind in {"presentation": str, "confidence": float, "confidence_rt_ms": float}.items():
+        db.table("responses").add_column(column, kind)
+    db.execute("DROP VIEW trials")
+    db.create_view("trials", TRIALS)
+
+
 assert tuple(migration.name for migration in migrations.pending(Database(memory=True))) == KNOWN_MIGRATIONS

@@ -80,3 +80,28 @@ def test_an_answer_to_an_unknown_question_is_treated_as_stated() -> None:
     coarse = coarse_sessions(sessions, {"demographics_job"})
     assert coarse[0] == {"participant": "p0", "demographics_age": "30-39", "demographics_job": GIVEN}
     assert sessions[0]["demographics_age"] == 34
+
+
+FREE = {"prompt": "Which animal barks?", "text": "", "most_characters": 100, "lines": 1}
+LIST = {"prompt": "Which words?", "text": "", "most_entries": 10, "ordered": False, "typos": 1}
+
+
+def test_typed_answers_of_questions_and_lists_are_replaced_and_keep_their_scores(row: Any, view: Any) -> None:
+    def one(index: int, task: str, content: Any, key: Any, response: Any, **changes: Any) -> Any:
+        return row(task=task, content=content, key=key, response=response, trial_index=index, item_id=f"i{index}",
+                   **changes)  # fmt: skip
+
+    rows = view(
+        one(0, "free_text", FREE, ["a dog", "dog"], " DOG. "),
+        one(1, "free_text", FREE, ["a dog", "dog"], "Call me on 0170 1234"),
+        one(2, "free_text", FREE, None, "I am Ines, and I am ill"),
+        one(3, "recall", LIST, ["river", ["sofa", "couch"]], ["Couch", "rivre", "my name is Ines"]),
+        one(4, "recall", LIST, None, ["bread", "Call me on 0170 1234"]),
+        one(5, "free_text", FREE, None, "a reply", kind="model", run="m", model="m", participant="m"),
+    )
+    coarse = without_free_texts(rows)
+    responses = [json.loads(text) for text in coarse["response"]]
+    assert responses == ["dog", "text 1", "text 2", ["sofa", "river", "text 3"], ["text 4", "text 1"], "a reply"]
+    before, after = tidy_trials(rows), tidy_trials(coarse)
+    for column in ("correct", "score"):
+        pd.testing.assert_series_equal(before[column], after[column])

@@ -96,7 +96,7 @@ def test_a_key_that_contradicts_the_board_is_refused() -> None:
 
 def test_an_unknown_task_is_refused_with_the_known_tasks() -> None:
     with pytest.raises(
-        InputError, match=r"unknown task `dance`.*blackbox_predict, free_text, jspsych, multiple_choice"
+        InputError, match=r"unknown task `dance`.*blackbox_predict, free_text, jspsych, keypress, multiple_choice"
     ):
         task_named("dance")
 

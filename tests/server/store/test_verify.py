@@ -402,6 +402,7 @@ SHOWN: dict[str, str] = {
             "imported_correct": "1", "fixation_frames_intended": "7", "frame_ms": "7", "onset_source": "'painted'",
             "visit": "7", "input": "'pen'", "missing": "'deadline'", "signals": "'1'", "jspsych": "'1'",
             "reading_rule": "'json'", "stop_reason": "'length'", "input_tokens": "7", "output_tokens": "7",
+            "presentation": "'1'", "confidence": "7", "confidence_rt_ms": "7",
         }.items()
     },
     **{

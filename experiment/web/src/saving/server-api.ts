@@ -115,7 +115,8 @@ export interface MultipleChoiceContent extends QuestionContent {
   several?: { at_least: number; at_most: number } | null;
 }
 
-export interface RatingContent extends QuestionContent {
+/** A scale of points. */
+export interface Scale {
   low: number;
   high: number;
   /** Distance between points. */
@@ -124,6 +125,8 @@ export interface RatingContent extends QuestionContent {
   labels: string[];
   shown_as: "buttons" | "slider";
 }
+
+export interface RatingContent extends QuestionContent, Scale {}
 
 export interface RankingContent extends QuestionContent {
   options: string[];
@@ -217,6 +220,8 @@ export type Session = {
   /** The unanswered questions about the participant. */
   demographics: Question[];
   breaks: { every: number; page_html: string | null } | null;
+  /** The question about confidence, which follows every answer; null if the study does not ask it. */
+  confidence: Scale & { prompt: string } | null;
   /** Number of rounds of practice that `trials` contains. */
   practice_rounds: number;
   next_trial_index: number;

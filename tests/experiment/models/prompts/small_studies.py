@@ -20,6 +20,7 @@ SAMPLES = {
     "blackbox_predict": load_study(STUDIES / "blackbox-predict"),
     "multiple_choice": load_study(STUDIES / "intuition-single"),
     **dict.fromkeys(("rating", "number", "free_text", "ranking"), load_study(ROOT / "tests" / "question_study")),
+    **dict.fromkeys(("keypress", "recall"), load_study(ROOT / "tests" / "memory_study")),
 }
 STYLES = [(task, style) for task in SAMPLES for style in styles_of(task)]
 

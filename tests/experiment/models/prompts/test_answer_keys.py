@@ -41,6 +41,14 @@ CONTENTS = {
     "free_text": st.fixed_dictionaries(
         {"text": TEXT, "prompt": TEXT, "most_characters": st.integers(1, 99), "lines": st.integers(1, 5)}
     ),
+    "keypress": st.fixed_dictionaries(
+        {"text": TEXT, "prompt": TEXT, "keys": st.fixed_dictionaries({"f": st.just("yes"), "j": st.just("no")}),
+         "stimulus_ms": st.just(100), "mask_ms": st.none(), "window_ms": st.just(900), "withhold": st.booleans()}
+    ),
+    "recall": st.fixed_dictionaries(
+        {"text": TEXT, "prompt": TEXT, "most_entries": st.integers(1, 9), "ordered": st.booleans(),
+         "typos": st.integers(0, 2)}
+    ),
 }  # fmt: skip
 SECRET = "the-key-of-this-item"
 
@@ -98,7 +106,7 @@ def test_a_template_receives_plain_values_without_keys_and_factors(
 
 def assert_plain(value: object) -> None:
     """Check that a value has no method that leads to an item or a study."""
-    assert type(value) in {str, int, list, dict}
+    assert type(value) in {str, int, bool, list, dict, type(None)}
     if isinstance(value, dict):
         value = [*value.keys(), *value.values()]
     if isinstance(value, list):

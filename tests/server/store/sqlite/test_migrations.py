@@ -20,7 +20,7 @@ from experiment.plan import plan_session
 from experiment.records import Kind, Run
 from experiment.study.definition import Study
 from server.store import Conflict, SlotState, SqliteStore
-from server.store.checksums import MODEL_COLUMNS
+from server.store.checksums import MODEL_COLUMNS, SCREEN_COLUMNS
 from server.store.sql.studies import as_json
 from server.store.sqlite import file as sqlite_file
 from server.store.sqlite import migrations as migrations_module
@@ -62,7 +62,7 @@ class FirstStore:
         self.db.execute("PRAGMA journal_mode = WAL")
         migrations.apply(Database(self.db), stop_before=KNOWN_MIGRATIONS[1])
         later = "fixation_frames_intended|frame_ms|onset_source|visit|input|missing|signals|jspsych|"
-        later += "|".join(MODEL_COLUMNS)
+        later += "|".join((*MODEL_COLUMNS, *SCREEN_COLUMNS))
         since = rf",\s*(responses\.({later})|sessions\.(session_number|revision|excluded_at|excluded_reason)) AS \w+"
         self.db.execute(f"CREATE VIEW trials AS {re.sub(since, '', TRIALS)}")
         self.n = 0

@@ -20,6 +20,7 @@ from server.store.checksums import (
     MODEL_COLUMNS,
     N_FIRST_COLUMNS,
     RESPONSE_COLUMNS,
+    SCREEN_COLUMNS,
     TIMING_COLUMNS,
     link,
     link_response,
@@ -44,7 +45,8 @@ from tests.server.stores import (
     version_of,
 )
 
-IN_M010 = tuple(column for column in RESPONSE_COLUMNS if column not in MODEL_COLUMNS)
+COLUMNS_SINCE_M010 = (*MODEL_COLUMNS, *SCREEN_COLUMNS)
+IN_M010 = tuple(column for column in RESPONSE_COLUMNS if column not in COLUMNS_SINCE_M010)
 LATER = (*TIMING_COLUMNS, *IN_M010[N_FIRST_COLUMNS:])
 COLUMNS = tuple(column for column in IN_M010 if column not in LATER)
 VISITS = KNOWN_MIGRATIONS[2]
@@ -53,7 +55,7 @@ TOTALS = KNOWN_MIGRATIONS[6]
 WORDS = KNOWN_MIGRATIONS[9]
 SINCE_M010 = (("identities", "id_kind", "source"), ("sessions", "session_number", "occasion"))
 """Tables, with the present and former names of their columns."""
-VIEW_OF_M010 = re.sub(rf",\s*responses\.({'|'.join(MODEL_COLUMNS)}) AS \w+", "", TRIALS)
+VIEW_OF_M010 = re.sub(rf",\s*responses\.({'|'.join(COLUMNS_SINCE_M010)}) AS \w+", "", TRIALS)
 VIEW_OF_M009 = VIEW_OF_M010.replace("sessions.session_number AS session_number", "sessions.occasion AS occasion")
 VIEW_OF_M006 = re.sub(r",\s*sessions\.(revision|excluded_at|excluded_reason) AS \w+", "", VIEW_OF_M009)
 VIEW_OF_M004 = re.sub(r",\s*sessions\.occasion AS occasion", "", VIEW_OF_M006)
@@ -82,7 +84,7 @@ def take_back_to_m009(db: Database, migrations: str) -> None:
     db.execute("DROP TABLE accounts")
     db.execute("ALTER TABLE slots DROP COLUMN n_added")
     db.execute("DROP VIEW trials")  # With the view, SQLite drops no column.
-    for column in MODEL_COLUMNS:
+    for column in COLUMNS_SINCE_M010:
         db.execute(f"ALTER TABLE responses DROP COLUMN {column}")
     for table, new, old in SINCE_M010:
         db.execute(f"ALTER TABLE {table} RENAME COLUMN {new} TO {old}")
