@@ -1,7 +1,10 @@
 """Checks that the laboratory can show a study: its tasks, the window and the screen, and the fonts."""
 
 from batteries.errors import InputError
+from batteries.stimulus.parts import asset_parts, kind_of, stored_name
 from experiment.lab.input.key_bindings import check_task
+from experiment.lab.media.files import media_folder, read_file
+from experiment.lab.media.videos import has_sound
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.trial import with_even_letters
 from experiment.lab.screens.trial_header import TrialMoment
@@ -22,6 +25,22 @@ def check_tasks(study: Study) -> None:
             check_task(item.item_id, item.task)
     except InputError as error:
         raise InputError(f"{study.folder / 'study.yaml'}: {error}") from None
+
+
+def plays_sounds(study: Study) -> bool:
+    """Return True if a study has sounds, or videos with sound.
+
+    Raises
+    ------
+    InputError
+        If a video cannot be read.
+    """
+    parts = {stored_name(part): part for item in study.battery.items for part in asset_parts(item.content)}
+    folder = media_folder(study)
+    return any(
+        kind_of(part) == "sound" or (kind_of(part) == "video" and has_sound(part, read_file(folder, part)))
+        for part in parts.values()
+    )
 
 
 def check_device(study: Study, here: LabDevice) -> None:

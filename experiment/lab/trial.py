@@ -1,25 +1,30 @@
 """One trial in the laboratory: the fixation, then the stimulus until a response or the deadline."""
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import JsonValue
 
 from batteries.items import Item
+from batteries.tasks.keypress import WITHHELD, Keypress
+from batteries.tasks.rating import Rating
 from experiment.lab.input.key_bindings import is_typed, keys_of, state_after
 from experiment.lab.input.response_state import ResponseState
+from experiment.lab.presentation import Onset, Played, Step
 from experiment.lab.screens.layout.screen_image import ESCAPE, ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.trial import trial as draw_trial
 from experiment.lab.screens.trial_header import TrialMoment
 from experiment.lab.session_files.attempt_log import AttemptLog
+from experiment.lab.trial_steps import steps_after, steps_before
 from experiment.plan import Phase, Trial
-from experiment.records import LabDevice, Response, Signals
-from experiment.study.timeline import Timing
+from experiment.records import LabDevice, Presentation, Response, Signals
+from experiment.study.timeline import Confidence, Timing, deadline_ms_of
 
 if TYPE_CHECKING:
     from experiment.lab.hardware.keys_and_clicks import Press
-    from experiment.lab.presentation import Onset
 
 
 class Display(Protocol):
@@ -53,11 +58,22 @@ class Display(Protocol):
         Return None if there is none until `until_ms`, in ms after the onset of the stimulus.
         """
 
-    def fixate(self, fixation: ScreenImage, stimulus: ScreenImage, fixation_ms: int, phase: Phase) -> "Onset":
-        """Show the fixation and then the stimulus.
+    def fixate(
+        self, fixation: ScreenImage, screens: Sequence[Step], stimulus: Sequence[Step], fixation_ms: int, phase: Phase
+    ) -> Onset:
+        """Show the fixation, then the screens, and then the stimulus.
 
-        The onset of the stimulus is time zero. Discard presses from before the fixation.
+        The onset of the stimulus is time zero. Discard presses from before the fixation. The stimulus is the first step
+        of `stimulus`; the other steps replace it while the program waits for a response.
+
+        Raises
+        ------
+        Escaped
+            If the participant pressed escape on a screen that participants end.
         """
+
+    def stop(self) -> Played:
+        """End the sounds and videos of the stimulus, and return the actual timing after the onset."""
 
     def discard_early_presses(self, picture: ScreenImage, keys: Collection[str]) -> int:
         """Discard presses during the fixation. Return how many of these presses would have been responses.
@@ -87,9 +103,24 @@ class ShownTrial:
     progress: str
 
     @property
+    def content(self) -> dict[str, Any]:
+        """Content of the item."""
+        return self.item.content
+
+    @property
     def deadline_ms(self) -> int | None:
-        """Time in ms after which the trial ends without a response; None in practice or without a limit."""
-        return None if self.trial.phase is Phase.PRACTICE else self.timing.deadline_ms
+        """Time in ms after which the trial ends without a response; None for no limit."""
+        return deadline_ms_of(self.timing, self.trial.phase is Phase.PRACTICE, self.item.content)
+
+    @property
+    def reading_ms(self) -> int:
+        """Time in ms after the onset during which no response is accepted."""
+        return 0 if self.item.task == Keypress.name else self.timing.reading_ms
+
+    @property
+    def moment(self) -> TrialMoment:
+        """The trial before a response."""
+        return self._at(TrialMoment())
 
     def picture(self, sheet: Sheet, moment: TrialMoment) -> ScreenImage:
         """Draw the screen of the trial at one moment."""
@@ -101,7 +132,7 @@ class ShownTrial:
         return self._draw(sheet, moments[0], (moments[1], shown))
 
     def _at(self, moment: TrialMoment) -> TrialMoment:
-        return replace(moment, progress=self.progress, reading_ms=self.timing.reading_ms, deadline_ms=self.deadline_ms)
+        return replace(moment, progress=self.progress, reading_ms=self.reading_ms, deadline_ms=self.deadline_ms)
 
     def _draw(
         self, sheet: Sheet, moment: TrialMoment, before: tuple[TrialMoment, ScreenImage] | None = None
@@ -132,37 +163,31 @@ def run_trial(
     Escaped
         If the participant pressed escape. No response is stored then.
     """
-    item, timing = shown.item, shown.timing
-    keys, response_state = keys_of(item.task, item.content), ResponseState()
+    item, content = shown.item, shown.content
+    keys = keys_of(item.task, content)
     asking = shown.picture(sheet, TrialMoment())
-    first = shown.picture(sheet, TrialMoment(is_reading=True)) if timing.reading_ms else asking
-    onset = display.fixate(fixation, first, timing.fixation_ms, shown.trial.phase)
-    n_too_early = display.discard_early_presses(first, keys)
-    attempt = attempt_log.begin(shown.trial.trial_index)  # As on the web, a trial begins when its stimulus is visible.
-    attempt_log.note_frames(visit, shown.trial.trial_index, attempt, onset.frame_intervals_ms)
-    if timing.reading_ms:
-        while _press(display, first, keys, timing.reading_ms) is not None:
-            n_too_early += 1
-        display.redraw(asking)
-    press = None
-    while response_state.response is None:
-        press = _answer(display, asking, item, shown.deadline_ms)
-        if press is None:
-            break
-        before = response_state
-        response_state = state_after(item.task, item.content, before, press.name, is_rtl=sheet.direction == "rtl")
-        if response_state != before:
-            asking = shown.changed(sheet, response_state, before, asking)
-            if response_state.response is None:
-                display.redraw(asking)
-    if press is not None:
-        display.mark_response(shown.trial.phase)
-        display.confirm(asking)
+    first = shown.picture(sheet, TrialMoment(is_reading=True)) if shown.reading_ms else asking
+    screens, changes = steps_before(sheet, content), steps_after(sheet, item, shown.moment)
+    stimulus = [Step(first, content.get("stimulus_ms"), content.get("stimulus", ())), *changes]
+    try:
+        onset = display.fixate(fixation, screens, stimulus, shown.timing.fixation_ms, shown.trial.phase)
+        n_too_early = display.discard_early_presses(first, keys)
+        # As on the web, a trial begins when its stimulus is visible.
+        attempt = attempt_log.begin(shown.trial.trial_index)
+        attempt_log.note_frames(visit, shown.trial.trial_index, attempt, onset.frame_intervals_ms)
+        if shown.reading_ms:
+            while _press(display, first, keys, shown.reading_ms) is not None:
+                n_too_early += 1
+            display.redraw(asking)
+        press, response = _respond(display, sheet, shown, asking)
+    finally:
+        played = display.stop()
+    is_withheld = press is None and bool(content.get("withhold"))
     return Response(
         response_id=str(uuid.uuid4()),
         trial_index=shown.trial.trial_index,
-        response=response_state.response,
-        missing=None if press else "deadline",
+        response=WITHHELD if is_withheld else response,
+        missing=None if press or is_withheld else "deadline",
         attempt=attempt,
         visit=visit,
         input=press.input if press else None,
@@ -176,7 +201,61 @@ def run_trial(
         frames_dropped=onset.frames_dropped,
         focus_lost=display.n_focus_lost,
         signals=Signals(too_early=n_too_early) if n_too_early else None,
+        presentation=_presentation(onset, played),
     )
+
+
+def ask_confidence(display: Display, sheet: Sheet, question: Confidence, progress: str) -> dict[str, float]:
+    """Ask for the confidence in the response that was just given. Return the fields of the response.
+
+    Raises
+    ------
+    Escaped
+        If the participant pressed escape.
+    """
+    content = {"text": "", **question.model_dump(mode="json")}
+    state, moment = ResponseState(), TrialMoment(progress=progress)
+    picture = draw_trial(sheet, "confidence", Rating.name, content, moment)
+    display.show(picture)
+    while True:
+        press = _press(display, picture, keys_of(Rating.name, content), None)
+        assert press is not None  # There is no time limit.
+        before, state = state, state_after(Rating.name, content, state, press.name, is_rtl=sheet.direction == "rtl")
+        if state == before:
+            continue
+        moments = [replace(moment, response_state=each) for each in (state, before)]
+        picture = draw_trial(sheet, "confidence", Rating.name, content, moments[0], (moments[1], picture))
+        if state.response is not None:
+            display.confirm(picture)
+            return {"confidence": float(str(state.response)), "confidence_rt_ms": press.rt_ms}
+        display.redraw(picture)
+
+
+def _respond(
+    display: Display, sheet: Sheet, shown: ShownTrial, asking: ScreenImage
+) -> "tuple[Press | None, JsonValue]":
+    """Wait for a response. Return the press that gave it, and the response; None and None after the deadline."""
+    item, state = shown.item, ResponseState()
+    while True:
+        press = _answer(display, asking, item, shown.deadline_ms)
+        if press is None:
+            return None, None
+        before = state
+        state = state_after(item.task, item.content, before, press.name, is_rtl=sheet.direction == "rtl")
+        if state.response is not None:
+            display.mark_response(shown.trial.phase)
+        if state != before and item.task != Keypress.name:  # A mask may be on the screen, which must not change.
+            asking = shown.changed(sheet, state, before, asking)
+            (display.redraw if state.response is None else display.confirm)(asking)
+        if state.response is not None:
+            return press, state.response
+
+
+def _presentation(onset: Onset, played: Played) -> Presentation | None:
+    """Return the timing of the screens, the sounds and the changes of the stimulus; None if there were none."""
+    stimulus, mask = (*played.steps, None, None)[:2]
+    found = Presentation(screens=onset.screens, stimulus=stimulus, mask=mask, sounds=played.sounds)
+    return None if found == Presentation() else found
 
 
 def _answer(display: Display, picture: ScreenImage, item: Item, until_ms: float | None) -> "Press | None":

@@ -111,6 +111,8 @@ class InputDevices:
         self._zero_ns = time.perf_counter_ns()
         self._heard: list[_Stamped] = []
         self._typed: list[_Stamped] = []
+        self.idle: Callable[[], object] | None = None
+        """Function that is called again and again while the program waits for a press, such as for a video."""
         self.n_focus_lost = 0
         """Number of times the window has lost the focus since `clear`."""
         self._away_since_ns: int | None = None
@@ -245,6 +247,8 @@ class InputDevices:
         return (at_ns - self._zero_ns) / 1e6
 
     def _pause(self) -> None:
+        if self.idle is not None:
+            self.idle()
         if self.backend == "ptb":
             time.sleep(PTB_PAUSE_S)
 

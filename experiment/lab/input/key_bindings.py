@@ -12,11 +12,13 @@ from batteries.errors import InputError
 from batteries.tasks.blackbox_predict import BlackboxPredict
 from batteries.tasks.free_text import FreeText
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
+from batteries.tasks.keypress import Keypress
 from batteries.tasks.multiple_choice import MultipleChoice
 from batteries.tasks.number import NumberTask
 from batteries.tasks.ranking import Ranking
 from batteries.tasks.rating import Rating
-from experiment.lab.input import choices, ratings, typed_answers
+from batteries.tasks.recall import Recall
+from experiment.lab.input import choices, keypresses, ratings, typed_answers
 from experiment.lab.input.response_state import ARROWS, ENTER, Content, ResponseState, digit_of, digits
 
 _SIDE_OF_KEY = {side.value[0]: side for side in Side}
@@ -142,6 +144,8 @@ _INPUT_RULES = {
     Ranking.name: _InputRules(choices.keys_of_ranking, choices.after_ranking),
     Rating.name: _InputRules(ratings.keys_of_rating, ratings.after_rating, has_reading_direction=True),
     NumberTask.name: _InputRules(typed_answers.keys_of_typing, typed_answers.after_number, is_typed=True),
+    Keypress.name: _InputRules(keypresses.keys_of_keypress, keypresses.after_keypress),
+    Recall.name: _InputRules(typed_answers.keys_of_recall, typed_answers.after_recall, is_typed=True),
     FreeText.name: _InputRules(typed_answers.keys_of_typing, typed_answers.after_text, is_typed=True),
     BlackboxPredict.name: _InputRules(_keys_of_prediction, _after_prediction),
 }

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
+from batteries.tasks.recall import MOST_CHARACTERS
 from experiment.lab.input.response_state import ENTER, SUBMIT, Content, ResponseState
 from experiment.lab.input.typed_numbers import typed_number
+from experiment.lab.input.typed_text import TypedText
 
 CONTROL_ENTER = "ctrl_return"
 """Name of Enter with the control key, which submits a text of several lines."""
@@ -16,6 +18,11 @@ LONGEST_NUMBER = 30
 def keys_of_typing(_content: Content) -> tuple[str, ...]:
     """Return the keys that can submit a typed answer."""
     return ENTER
+
+
+def keys_of_recall(_content: Content) -> tuple[str, ...]:
+    """Return no key, because only Enter with the control key submits a list."""
+    return ()
 
 
 def after_number(content: Content, state: ResponseState, press: str) -> ResponseState:
@@ -31,6 +38,26 @@ def after_text(content: Content, state: ResponseState, press: str) -> ResponseSt
     if press in {CONTROL_ENTER, SUBMIT} or (press in ENTER and not has_lines):
         return _submitted(state, state.typed.text if state.typed.text.strip() else None)
     return _typed(state, press, content["most_characters"], has_lines)
+
+
+def after_recall(content: Content, state: ResponseState, press: str) -> ResponseState:
+    """Return the state of a response to `recall` after a press.
+
+    Enter adds the typed entry to the list. Backspace in an empty field takes back the last entry.
+    """
+    entries = state.chosen if isinstance(state.chosen, list) else []
+    entry = state.typed.text.strip()
+    has_space = len(entries) < content["most_entries"]
+    if press in {CONTROL_ENTER, SUBMIT}:
+        response = [*entries, entry] if entry and has_space else entries
+        return ResponseState(response, response)
+    if press in ENTER:
+        return ResponseState([*entries, entry]) if entry and has_space else state
+    if press == "backspace" and not state.typed.text and entries:
+        last = str(entries[-1])
+        return ResponseState(entries[:-1], typed=TypedText(last, len(last)))
+    typed = state.typed.after(press, MOST_CHARACTERS)
+    return state if typed == state.typed else replace(state, typed=typed)
 
 
 def _submitted(state: ResponseState, response: JsonValue) -> ResponseState:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,36 @@ def video_size_px(part: Mapping[str, Any], data: bytes) -> tuple[int, int]:
         return stream.width, stream.height
 
 
+def has_sound(part: Mapping[str, Any], data: bytes) -> bool:
+    """Return True if a video contains a sound."""
+    with opened(part, data) as container:
+        return bool(container.streams.audio)
+
+
 def first_frame(part: Mapping[str, Any], data: bytes, size_px: tuple[int, int]) -> Image.Image:
     """Return the first frame of a video as an RGB image of one size."""
     with opened(part, data) as container:
-        return next(container.decode(video=0)).to_image(width=size_px[0], height=size_px[1])
+        image: Image.Image = next(container.decode(video=0)).to_image(width=size_px[0], height=size_px[1])
+        return image
+
+
+@dataclass(frozen=True)
+class VideoFrame:
+    """A decoded frame of a video."""
+
+    at_ms: float
+    """Time after the first frame, in ms."""
+    size_px: tuple[int, int]
+    pixels: bytes
+    """Red, green, blue and a fourth byte of each pixel, row by row from the top."""
+
+
+def decoded_frames(part: Mapping[str, Any], data: bytes) -> Iterator[VideoFrame]:
+    """Yield the frames of a video in order."""
+    with opened(part, data) as container:
+        first_s: float | None = None
+        for frame in container.decode(video=0):
+            at_s = frame.time or 0.0
+            first_s = at_s if first_s is None else first_s
+            pixels = frame.to_ndarray(format="rgba").tobytes()
+            yield VideoFrame((at_s - first_s) * 1000, (frame.width, frame.height), pixels)

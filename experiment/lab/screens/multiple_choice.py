@@ -1,5 +1,6 @@
 """`multiple_choice` on the screen: numbered options, which are texts or pictures."""
 
+from dataclasses import replace
 from math import ceil
 from typing import Any
 
@@ -22,9 +23,8 @@ def add_options(column: ScreenColumn, content: dict[str, Any], moment: TrialMome
     looks = [_look(column, number, moment) for number in range(1, len(options) + 1)]
     if all(isinstance(option, str) for option in options):
         for number, (option, look) in enumerate(zip(options, looks, strict=True), start=1):
-            end = "✓" if several and look.mark == "chosen" else ""
-            look = ButtonLook(look.mark, look.note, end, look.is_reading, look.is_open)
-            add_option_button(column, number, option, look, size.letters_px, "✓" if several else "")
+            ticked = replace(look, end="✓" if several and look.mark == "chosen" else "")
+            add_option_button(column, number, option, ticked, size.letters_px, "✓" if several else "")
     else:
         _add_grid(column, options, looks, size)
     if several and moment.feedback is None:

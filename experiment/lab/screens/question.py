@@ -13,6 +13,7 @@ from batteries.tasks.multiple_choice import MultipleChoice
 from batteries.tasks.number import NumberTask
 from batteries.tasks.ranking import Ranking
 from batteries.tasks.rating import Rating
+from batteries.tasks.recall import Recall
 from experiment.lab.screens import multiple_choice, ranking, rating, typed_answer
 from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
 from experiment.lab.screens.layout.column import ScreenColumn
@@ -37,10 +38,9 @@ _ANSWERS = {
     Rating.name: _Answer(rating.add_rating, rating.help_on),
     NumberTask.name: _Answer(typed_answer.add_number, typed_answer.help_on_number),
     FreeText.name: _Answer(typed_answer.add_text, typed_answer.help_on_text),
+    Recall.name: _Answer(typed_answer.add_recall, typed_answer.help_on_recall),
     Ranking.name: _Answer(ranking.add_ranking, ranking.help_on),
 }
-TASKS = frozenset(_ANSWERS)
-"""Tasks whose items are questions."""
 
 
 def question(sheet: Sheet, task: str, content: Content, moment: TrialMoment) -> ScreenImage:
@@ -94,16 +94,21 @@ def _fitting(sheet: Sheet, task: str, content: Content, moment: TrialMoment) -> 
     # The response changes nothing about the sizes, so that nothing moves.
     at_first = moment if moment.feedback else replace(moment, response_state=TrialMoment().response_state)
     column_of = partial(_column, sheet, task, content, at_first)
-    for size in sheet.item_sizes(moment.feedback is not None, any(asset_parts(content))):
+    for size in sheet.item_sizes(moment.feedback is not None, _has_pictures(content)):
         if column_of(size).height_px <= sheet.inside_px[1]:
             return size, _column(sheet, task, content, moment, size)
     options = [option for option in content.get("options", ()) if isinstance(option, str)]
     n_characters = len(content["text"]) + len(content["prompt"]) + sum(map(len, options))
-    pictures = " and its pictures" if any(asset_parts(content)) else ""
+    pictures = " and its pictures" if _has_pictures(content) else ""
     raise InputError(
         f"the text of {n_characters:,} characters{pictures} does not fit a screen of {sheet.size_px[0]} x "
         f"{sheet.size_px[1]} px in easily readable letters. Fix: shorten `text` or the options."
     )
+
+
+def _has_pictures(content: Content) -> bool:
+    """Return True if the question itself has pictures or videos, not only the screens before it."""
+    return any(asset_parts({name: value for name, value in content.items() if name != "screens"}))
 
 
 def _column(sheet: Sheet, task: str, content: Content, moment: TrialMoment, size: ItemSize) -> ScreenColumn:

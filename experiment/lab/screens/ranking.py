@@ -20,7 +20,7 @@ def add_ranking(column: ScreenColumn, content: dict[str, Any], moment: TrialMome
         add_submit(column, is_complete(content, moment.response_state), "Enter", size.letters_px)
 
 
-def help_on(column: ScreenColumn, content: dict[str, Any]) -> str:
+def help_on(column: ScreenColumn, content: dict[str, Any]) -> str:  # noqa: ARG001 - as for the other tasks
     """Return the text about how to respond."""
     return column.sheet.words.say("ranking_help")
 

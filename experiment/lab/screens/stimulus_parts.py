@@ -12,7 +12,7 @@ from batteries.stimulus.parts import kind_of, path_of
 from experiment.lab.media.files import read_file
 from experiment.lab.media.pictures import Size, decode_picture, fitting_px
 from experiment.lab.media.videos import first_frame, video_size_px
-from experiment.lab.screens.layout.canvas import Canvas
+from experiment.lab.screens.layout.canvas import Align, Canvas
 from experiment.lab.screens.layout.column import ScreenColumn, nothing
 from experiment.lab.screens.layout.markdown_pieces import pieces_of
 from experiment.lab.screens.layout.sheet import PAPER, ItemSize, Sheet
@@ -23,22 +23,25 @@ Part = Mapping[str, Any]
 _VISIBLE = frozenset({"image", "video"})
 
 
-def add_parts(column: ScreenColumn, parts: Sequence[Part], size: ItemSize) -> None:
-    """Add the parts of a stimulus to a column. Consecutive pictures and videos are side by side, if they fit."""
+def add_parts(column: ScreenColumn, parts: Sequence[Part], size: ItemSize, is_centred: bool = False) -> None:
+    """Add the parts of a stimulus to a column. Consecutive pictures and videos are side by side, if they fit.
+
+    With `is_centred`, the lines of texts are in the middle, as pictures always are.
+    """
     numbered = [(number, part) for number, part in enumerate(parts) if kind_of(part) != "sound"]
     for is_visible, group in groupby(numbered, lambda pair: kind_of(pair[1]) in _VISIBLE):
         if is_visible:
             _add_pictures(column, list(group), size)
         else:
             for _, part in group:
-                add_markdown(column, str(part["text"]), size.letters_px)
+                _add_markdown(column, str(part["text"]), size.letters_px, "centre" if is_centred else "start")
             column.add(0, nothing, round(0.3 * size.letters_px))
 
 
-def add_markdown(column: ScreenColumn, markdown: str, size_px: int) -> None:
+def _add_markdown(column: ScreenColumn, markdown: str, size_px: int, align: Align) -> None:
     """Add a text in Markdown to a column."""
     for block in blocks_of("`stimulus`", markdown):
-        for piece in pieces_of(column.sheet, block, size_px, column.width_px):
+        for piece in pieces_of(column.sheet, block, size_px, column.width_px, align):
             column.add(piece.height_px, piece.draw, piece.gap_px)
 
 

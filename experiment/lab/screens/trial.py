@@ -7,12 +7,15 @@ from typing import Any
 from batteries.errors import InputError
 from batteries.items import Item
 from batteries.tasks.blackbox_predict import BlackboxPredict
+from batteries.tasks.keypress import Keypress
 from experiment.lab.input.key_bindings import check_task
 from experiment.lab.screens import blackbox_predict
+from experiment.lab.screens.keypress import keypress, keypress_size
 from experiment.lab.screens.layout.canvas import Canvas
 from experiment.lab.screens.layout.screen_image import ScreenImage
-from experiment.lab.screens.layout.sheet import INK, Sheet
-from experiment.lab.screens.question import TASKS, changed_question, item_size, question
+from experiment.lab.screens.layout.sheet import INK, ItemSize, Sheet
+from experiment.lab.screens.question import changed_question, item_size, question
+from experiment.lab.screens.screen_before import screen_size
 from experiment.lab.screens.trial_header import TrialMoment
 
 
@@ -59,6 +62,8 @@ def trial(
     try:
         if task == BlackboxPredict.name:
             return blackbox_predict.blackbox_predict(sheet, content, moment)
+        if task == Keypress.name:
+            return keypress(sheet, content, moment)
         if before is None:
             return question(sheet, task, content, moment)
         return changed_question(sheet, task, content, moment, before)
@@ -89,14 +94,22 @@ def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) 
     for item in items:
         check_task(item.item_id, item.task)
         try:
-            if item.task in TASKS:
-                size = item_size(sheet, item.task, item.content, moment)
-                sheet = replace(sheet, item_px=size.letters_px, picture_px=size.picture_px)
-            else:
+            content: dict[str, Any] = item.content
+            for screen in content.get("screens", ()):
+                sheet = _with_size(sheet, screen_size(sheet, screen))
+            if item.task == BlackboxPredict.name:
                 sheet = replace(sheet, item_px=blackbox_predict.letters_px(sheet, item.content, moment))
+            elif item.task == Keypress.name:
+                sheet = _with_size(sheet, keypress_size(sheet, item.content, moment))
+            else:
+                sheet = _with_size(sheet, item_size(sheet, item.task, item.content, moment))
         except InputError as error:
             raise InputError(f"item `{item.item_id}`: {error}") from None
     return sheet
+
+
+def _with_size(sheet: Sheet, size: ItemSize) -> Sheet:
+    return replace(sheet, item_px=size.letters_px, picture_px=size.picture_px)
 
 
 def _arms(sheet: Sheet, side_px: int) -> int:

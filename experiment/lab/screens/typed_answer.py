@@ -4,7 +4,7 @@ from typing import Any
 
 from batteries.errors import InputError
 from experiment.lab.screens.layout.canvas import Canvas
-from experiment.lab.screens.layout.column import ScreenColumn
+from experiment.lab.screens.layout.column import ScreenColumn, nothing
 from experiment.lab.screens.layout.sheet import INK, LINE, PAPER, WRONG, ItemSize
 from experiment.lab.screens.option_buttons import add_submit
 from experiment.lab.screens.text.paragraphs import Paragraph, Span, paragraph, span_width
@@ -27,6 +27,24 @@ def add_text(column: ScreenColumn, content: dict[str, Any], moment: TrialMoment,
     _add_field(column, n_lines, "", moment, size.letters_px, problem, "Enter" if n_lines == 1 else "Ctrl + Enter")
 
 
+def add_recall(column: ScreenColumn, content: dict[str, Any], moment: TrialMoment, size: ItemSize) -> None:
+    """Add the entries so far, the field for the next entry, and the button that submits the list."""
+    size_px, feedback, entries = size.letters_px, moment.feedback, _entries(moment.response_state.chosen)
+    _add_entries(column, " · ".join(entries), min(4, 1 + content["most_entries"] // 5), entries, size_px)
+    if feedback is None:
+        _add_input(column, 1, "", moment, size_px)
+        column.add(0, nothing, round(0.2 * size_px))
+        add_submit(column, True, "Ctrl + Enter", size_px)
+        return
+    words = f"✓ {column.sheet.words.say('right_answer')}: {' · '.join(_entries(feedback.solution))}"
+    column.text(words, size_px, round(0.6 * size_px), style="bold")
+
+
+def help_on_recall(column: ScreenColumn, content: dict[str, Any]) -> str:  # noqa: ARG001 - as for the other tasks
+    """Return the text about how to respond."""
+    return column.sheet.words.say("lab_recall_help")
+
+
 def help_on_number(column: ScreenColumn, content: dict[str, Any]) -> str:
     """Return the text about the accepted numbers."""
     low, high = (number_in_words(column.sheet, content[end]) for end in ("low", "high"))
@@ -40,9 +58,36 @@ def help_on_text(column: ScreenColumn, content: dict[str, Any]) -> str:
     return column.sheet.words.say("free_text_help", number=content["most_characters"])
 
 
+def _entries(value: Any) -> list[str]:
+    return [str(entry) for entry in value] if isinstance(value, list) else []
+
+
+def _add_entries(column: ScreenColumn, words: str, n_lines: int, look: list[str], size_px: int) -> None:
+    """Add the entries so far. If they need more lines than there are, only the last lines are shown."""
+    text = _paragraph(column, words, size_px, column.width_px)
+    shown = text.part(max(0, len(text.lines) - n_lines), len(text.lines))
+
+    def draw(canvas: Canvas, x: int, y: int) -> None:
+        canvas.write(shown, x, y, column.width_px)
+
+    column.add(n_lines * text.line_px, draw, round(0.4 * size_px), tuple(look))
+
+
 def _add_field(
     column: ScreenColumn, n_lines: int, unit: str, moment: TrialMoment, size_px: int, problem: str, key: str
 ) -> None:
+    """Add the field, the text about a refused entry, and the button that submits; or the solution."""
+    _add_input(column, n_lines, unit, moment, size_px)
+    if moment.feedback:
+        say = column.sheet.words.say
+        words = f"✓ {say('right_answer')}: {moment.feedback.solution}"
+        column.text(words, size_px, round(0.6 * size_px), style="bold")
+        return
+    _add_problem(column, problem, moment.response_state.is_refused, size_px)
+    add_submit(column, True, key, size_px)
+
+
+def _add_input(column: ScreenColumn, n_lines: int, unit: str, moment: TrialMoment, size_px: int) -> None:
     sheet, feedback, state = column.sheet, moment.feedback, moment.response_state
     pad_px, caret_px = round(0.5 * size_px), sheet.px(2)
     unit_lines = paragraph(sheet, unit, size_px, column.width_px // 3) if unit else None
@@ -77,12 +122,6 @@ def _add_field(
             canvas.fill((caret, caret_top, caret + caret_px, caret_top + text.line_px), INK)
 
     column.add(height_px, draw, round(0.4 * size_px), (state.typed, state.is_refused, moment.is_reading))
-    if feedback:
-        say = sheet.words.say
-        column.text(f"✓ {say('right_answer')}: {feedback.solution}", size_px, round(0.6 * size_px), style="bold")
-        return
-    _add_problem(column, problem, state.is_refused, size_px)
-    add_submit(column, True, key, size_px)
 
 
 def _add_problem(column: ScreenColumn, problem: str, is_refused: bool, size_px: int) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import pairwise
 
-from experiment.lab.screens.layout.canvas import Canvas
+from experiment.lab.screens.layout.canvas import Align, Canvas
 from experiment.lab.screens.layout.sheet import INK, INK_SOFT, LINE, LINE_STRONG, Sheet
 from experiment.lab.screens.text.markdown import BULLET, Block
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
@@ -22,6 +22,7 @@ class Piece:
     width_px: int
     gap_px: int
     """Space below the piece."""
+    align: Align = "start"
 
     @property
     def height_px(self) -> int:
@@ -42,7 +43,12 @@ class Piece:
         if block.marker and self.is_first:
             self._draw_marker(canvas, x, y, inset_px, step_px)
         canvas.write(
-            self.lines, x + inset_px if is_ltr else x, y, width_px - inset_px, INK_SOFT if block.quotes else INK
+            self.lines,
+            x + inset_px if is_ltr else x,
+            y,
+            width_px - inset_px,
+            INK_SOFT if block.quotes else INK,
+            "start" if block.quotes or block.indent else self.align,
         )
 
     def _draw_marker(self, canvas: Canvas, x: int, y: int, inset_px: int, step_px: int) -> None:
@@ -65,16 +71,16 @@ def _inset_px(block: Block, size_px: int) -> int:
     return (block.indent + block.quotes) * _step_px(size_px)
 
 
-def pieces_of(sheet: Sheet, block: Block, size_px: int, width_px: int) -> list[Piece]:
+def pieces_of(sheet: Sheet, block: Block, size_px: int, width_px: int, align: Align = "start") -> list[Piece]:
     """Split a block where a page may end. A page may not end after the first or before the last line of a block."""
     gap_px = round((0.4 if block.indent else 0.7) * size_px)
     size_px = round(_HEADING_SIZES.get(block.heading, 1.0) * size_px)
     lines = paragraph(sheet, block.spans, size_px, width_px - _inset_px(block, size_px)) if block.spans else None
     if lines is None:
-        return [Piece(block, paragraph(sheet, "", size_px, width_px), True, width_px, gap_px)]
+        return [Piece(block, paragraph(sheet, "", size_px, width_px), True, width_px, gap_px, align)]
     n_lines = len(lines.lines)
     cuts = [0, n_lines] if block.heading or n_lines < 4 else [0, *range(2, n_lines - 1), n_lines]
     return [
-        Piece(block, lines.part(start, end), start == 0, width_px, gap_px if end == n_lines else 0)
+        Piece(block, lines.part(start, end), start == 0, width_px, gap_px if end == n_lines else 0, align)
         for start, end in pairwise(cuts)
     ]

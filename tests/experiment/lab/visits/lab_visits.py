@@ -16,7 +16,7 @@ from batteries.tasks.multiple_choice import MultipleChoice
 from equipoise.commands.lab.clients import local_client
 from equipoise.commands.lab.syncing_client import SyncingClient
 from equipoise.commands.lab.upload import lab_upload
-from experiment.lab.presentation import Onset
+from experiment.lab.presentation import Onset, Played
 from experiment.lab.screens.layout.screen_image import ESCAPE
 from experiment.records import LabDevice
 from server.store.sql.lab_sessions import trials_of
@@ -151,8 +151,8 @@ class FakeDisplay:
     def typing(self, picture, until_ms=None):
         return self.press(picture, (), until_ms) if is_asked(self) else self.person(self)
 
-    def fixate(self, fixation, stimulus, fixation_ms, phase):
-        self.show(stimulus)
+    def fixate(self, fixation, screens, stimulus, fixation_ms, phase):
+        self.show(stimulus[0].picture)
         self.trials.append(phase.value)
         n, now = len(self.trials), datetime.now(UTC)
         onset = Onset(
@@ -167,6 +167,9 @@ class FakeDisplay:
         )
         self.onsets.append(onset)
         return onset
+
+    def stop(self):
+        return Played()
 
     def mark_response(self, phase):
         self.codes.append(phase.value)
