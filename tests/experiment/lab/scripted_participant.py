@@ -7,6 +7,7 @@ from contextlib import closing
 
 from PIL import Image
 
+from experiment.lab.progress import SessionProgress
 from experiment.lab.requirements import sheet_for
 from experiment.lab.screens.trial import trial
 from experiment.lab.screens.trial_header import TrialMoment
@@ -14,16 +15,19 @@ from experiment.load_study import load_study
 from experiment.plan import Phase, plan_session
 from tests.experiment.lab.window_processes import equipoise_command
 
-PATIENCE_S = 240
+PATIENCE_S = 100
 HELD_S = 0.02
 NAMES = {" ": "space", ".": "period", ",": "comma", "-": "minus", "\n": "Return"}
 """X's names of the keys of some characters."""
 
 
 class ScriptedParticipant:
-    """One session of a study. `answers` has the keys of each item; `("click", region)` clicks on a region instead."""
+    """One session of a study. `answers` has the keys of each item; `("click", region)` clicks on a region instead,
+    and `("wait", seconds)` waits.
+    """
 
-    def __init__(self, screen, fingers, folder, answers, size_px=(1024, 768)):
+    def __init__(self, screen, fingers, folder, answers, size_px=(1024, 768), confidence_key=None):
+        self.confidence_key = confidence_key
         self.screen, self.fingers, self.folder, self.answers = screen, fingers, folder, answers
         self.study = load_study(folder)
         self.sheet = sheet_for(self.study, size_px)
@@ -46,7 +50,9 @@ class ScriptedParticipant:
                 self.answer(plan.trials[begun])
                 self.last_change_s = time.monotonic()
             elif time.monotonic() - self.last_change_s > 0.8:  # A page, or feedback.
-                self.fingers.press("1" if plan is None and self.is_first_page() else "Right", HELD_S)
+                self.fingers.press("1" if plan is None and self.is_first_page() else "space", HELD_S)
+                if self.confidence_key:
+                    self.fingers.press(self.confidence_key, HELD_S)
                 self.last_change_s = time.monotonic()
             time.sleep(0.01)
         assert process.exitcode == 0, output.read_text()
@@ -70,6 +76,9 @@ class ScriptedParticipant:
             self.act(item, last)
 
     def act(self, item, key):
+        if isinstance(key, tuple) and key[0] == "wait":
+            time.sleep(key[1])
+            return
         if isinstance(key, tuple):
             self.fingers.click(*self.place(item, key[1]))
             time.sleep(0.04)
@@ -90,14 +99,18 @@ class ScriptedParticipant:
 
     def picture(self, item, **moment):
         """Return the image that the window must show for an item."""
-        timing, plan = self.study.definition.timing, self.plan()
-        position = next(each for each in plan.trials if each.item_id == item.item_id)
-        from experiment.lab.progress import SessionProgress
-
-        progress = SessionProgress(self.study, plan, 0).position(position)
-        deadline_ms = None if position.phase is Phase.PRACTICE else timing.deadline_ms
-        bounds = TrialMoment(progress=progress, reading_ms=timing.reading_ms, deadline_ms=deadline_ms, **moment)
+        timing = self.study.definition.timing
+        deadline_ms = None if self.trial_of(item).phase is Phase.PRACTICE else timing.deadline_ms
+        bounds = TrialMoment(
+            progress=self.progress_of(item), reading_ms=timing.reading_ms, deadline_ms=deadline_ms, **moment
+        )
         return trial(self.sheet, item.item_id, item.task, item.content, bounds)
+
+    def trial_of(self, item):
+        return next(each for each in self.plan().trials if each.item_id == item.item_id)
+
+    def progress_of(self, item):
+        return SessionProgress(self.study, self.plan(), 0).position(self.trial_of(item))
 
     def plan(self):
         with closing(self.store()) as store:
