@@ -34,11 +34,11 @@ class ScriptedParticipant:
         self.size_px = size_px
         self.shots = {}
 
-    def run(self, environment=None, output=None):
+    def run(self, environment=None):
         """Take the whole session, and return the stored responses."""
-        output = output or self.folder / "output"
+        output = self.folder / "output"
         arguments = ["lab", str(self.folder), "--participant", "P01"]
-        process = equipoise_command(self.screen.display, self.screen.group, arguments, output)
+        process = equipoise_command(self.screen.display, self.screen.group, arguments, output, environment)
         deadline_s, answered, plan = time.monotonic() + PATIENCE_S, -1, None
         self.last_change_s = time.monotonic()
         while process.is_alive():
