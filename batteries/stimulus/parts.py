@@ -1,6 +1,6 @@
 """The parts of a stimulus: text, picture, sound and video. A part with a file contains the file's SHA-256."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Self
 
@@ -265,9 +265,17 @@ def option_words(content: Mapping[str, Any]) -> list[str]:
 
 
 def stimulus_words(content: Mapping[str, Any]) -> str:
-    """Return the texts of the screens and of the stimulus, without the descriptions of pictures, sounds and videos."""
-    parts = [part for screen in content.get("screens", ()) for part in screen["parts"]]
-    return "\n\n".join(part["text"] for part in [*parts, *content.get("stimulus", ())] if "text" in part)
+    """Return the texts of a stimulus, without the descriptions of its pictures, sounds and videos."""
+    return _texts_in(content.get("stimulus", ()))
+
+
+def screen_words(content: Mapping[str, Any]) -> str:
+    """Return the texts of the screens before the question, without the descriptions of files."""
+    return _texts_in([part for screen in content.get("screens", ()) for part in screen["parts"]])
+
+
+def _texts_in(parts: Iterable[Mapping[str, Any]]) -> str:
+    return "\n\n".join(part["text"] for part in parts if "text" in part)
 
 
 def needs_newer_form(content: Mapping[str, Any]) -> bool:

@@ -113,7 +113,8 @@ class Keypress(Task):
         return keys.read(content["keys"], WITHHELD if content["withhold"] else None, reply)
 
     def n_words(self, content: dict[str, Any]) -> int:
-        return n_words(stimulus_words(content), content["text"], content["prompt"])
+        """Return the number of words of the stimulus. Participants know text and prompt from the trials before."""
+        return n_words(stimulus_words(content))
 
     def feedback(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Feedback:
         correct = response == key

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, TypeVar
 
-from batteries.stimulus.parts import option_words, stimulus_words
+from batteries.stimulus.parts import option_words, screen_words, stimulus_words
 
 _TOKEN = re.compile(r"\s*(?:\w+(?:['’-]\w+)*|[^\w\s])|\s+\Z")
 """A word or a punctuation mark, together with the space before it."""
@@ -25,7 +25,9 @@ class ItemTexts:
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> "ItemTexts":
         """Return the texts in the content of a multiple-choice item."""
-        story = "\n\n".join(text for text in (stimulus_words(content), content.get("text", "")) if text)
+        story = "\n\n".join(
+            text for text in (screen_words(content), stimulus_words(content), content.get("text", "")) if text
+        )
         return cls(story, content["prompt"], tuple(option_words(content)))
 
     @property

@@ -2,15 +2,22 @@
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from batteries.items import Item
+from batteries.stimulus.parts import screen_words
 from batteries.tasks import READING_WORDS_PER_MINUTE, task_named
+from batteries.tasks.keypress import Keypress
 from equipoise.commands.check.checklist import Point, failed, needs_attention, not_checked, passed
 from experiment.study.definition import Study
+from experiment.study.timeline import deadline_ms_of
 
 DECISION_S = 10
 """Assumed time to decide on a response after reading. A pilot replaces this assumption."""
+KEYPRESS_S = 1.0
+"""Assumed time to respond with a fast key."""
 LARGEST_RATIO = 1.5
 """Largest ratio of the stated to the estimated duration, or of the estimated to the stated duration."""
 WITHOUT_SPACES = frozenset({"ja", "km", "lo", "my", "th", "zh"})
@@ -62,7 +69,7 @@ def deadline_problem(study: Study) -> str | None:
         return None
     checks = [study.battery.by_id[item_id] for item_id in study.definition.attention_checks]
     questions = [*study.test_items, *checks]  # Practice has no deadline.
-    slow = [item for item in questions if 1000 * _reading_s(item) > deadline_ms]
+    slow = [item for item in questions if item.task != Keypress.name and 1000 * _reading_s(item) > deadline_ms]
     if not slow:
         return None
     longest = max(slow, key=_reading_s)
@@ -83,12 +90,25 @@ def _n_words(item: Item) -> int:
 
 
 def _seconds(item: Item, study: Study) -> float:
-    """Return the time of one trial: fixation, reading (at least `reading_ms`) and decision, at most the deadline."""
-    timing = study.definition.timing
-    shown_s = max(_reading_s(item), timing.reading_ms / 1000) + DECISION_S
-    if timing.deadline_ms is not None:
-        shown_s = min(shown_s, timing.deadline_ms / 1000)
-    return timing.fixation_ms / 1000 + shown_s
+    """Return the time of one trial: fixation, screens, reading (at least `reading_ms`) and decision.
+
+    Reading and decision take at most the deadline.
+    """
+    timing, content = study.definition.timing, item.content
+    read_s = max(_reading_s(item), timing.reading_ms / 1000)
+    shown_s = KEYPRESS_S if item.task == Keypress.name else read_s + DECISION_S
+    deadline_ms = deadline_ms_of(timing, item.item_id in study.definition.practice, content)
+    if deadline_ms is not None:
+        shown_s = min(shown_s, deadline_ms / 1000)
+    return timing.fixation_ms / 1000 + _screens_s(content) + shown_s
+
+
+def _screens_s(content: Mapping[str, Any]) -> float:
+    """Return the time of the screens before a question. A screen without a duration takes the time to read it."""
+    timed_s = sum(screen["duration_ms"] or 0 for screen in content.get("screens", ())) / 1000
+    own_pace = [screen for screen in content.get("screens", ()) if screen["duration_ms"] is None]
+    n_words = len(screen_words({"screens": own_pace}).split())
+    return timed_s + 60 * n_words / READING_WORDS_PER_MINUTE + len(own_pace)
 
 
 def duration_point(study: Study) -> Point:

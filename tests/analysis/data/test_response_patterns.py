@@ -214,3 +214,24 @@ def test_types_are_whole_numbers_and_yes_or_no_that_can_be_missing(view, row):
     table = tidy_trials(view(answers(row, 1, None)))
     assert str(table["implausibly_fast"].dtype) == "boolean"
     assert str(table["same_response_run"].dtype) == "Int32"
+
+
+def test_words_that_were_read_before_the_onset_do_not_make_a_response_too_fast(row, view):
+    screens = [{"parts": [{"text": "word " * 100}], "duration_ms": None}]
+    question = {
+        "screens": screens,
+        "text": "",
+        "prompt": "Which words?",
+        "most_entries": 9,
+        "ordered": False,
+        "typos": 0,
+    }
+    keys = {"text": "", "prompt": "Is this an English word?", "keys": {"f": "word", "j": "not a word"},
+            "stimulus": [{"text": "flinder"}], "stimulus_ms": None, "mask_ms": None, "window_ms": None,
+            "withhold": False}  # fmt: skip
+    rows = view(
+        row(task="recall", content=question, key=["word"], response=["word"], rt_ms=900, item_id="a", trial_index=0),
+        row(task="keypress", content=keys, key="word", response="word", rt_ms=420, item_id="b", trial_index=1),
+        row(task="keypress", content=keys, key="word", response="word", rt_ms=90, item_id="b", trial_index=2),
+    )
+    assert tidy_trials(rows)["implausibly_fast"].tolist() == [False, False, True]
