@@ -10,6 +10,7 @@ import psychopy
 
 from experiment.lab.hardware.clock import wait_until
 from experiment.lab.hardware.keys_and_clicks import InputDevices, Press
+from experiment.lab.hardware.monitors import viewing_of
 from experiment.lab.hardware.sound_output import SoundOutput
 from experiment.lab.hardware.triggers import Trigger, TriggerEvent, code_of, open_trigger
 from experiment.lab.hardware.window import AtFlip, LabWindow, Prepared
@@ -170,7 +171,8 @@ def open_display(
         closing(SoundOutput()) if plays_sounds(study) else nullcontext() as output,
         LabWindow(size_px, screen=screen, monitor=monitor, mouse_visible=True) as window,
     ):
-        sheet, inputs = sheet_for(study, window.size_px), InputDevices(window)
+        viewing = viewing_of(monitor) if monitor else None
+        sheet, inputs = sheet_for(study, window.size_px, viewing), InputDevices(window)
         device = _device(window, inputs, sheet)
         yield PsychoPyDisplay(window, inputs, codes, device, output, media_folder(study)), sheet
 
@@ -193,4 +195,6 @@ def _device(window: LabWindow, inputs: InputDevices, sheet: Sheet) -> LabDevice:
         python_version=platform.python_version(),
         platform=platform.platform(),
         text_font=sheet.typeface.regular.stem,
+        px_per_cm=sheet.viewing.px_per_cm if sheet.viewing else None,
+        distance_cm=sheet.viewing.distance_cm if sheet.viewing else None,
     )

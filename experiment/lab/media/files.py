@@ -39,3 +39,11 @@ def read_file(folder: Path, part: Mapping[str, Any]) -> bytes:
     if hashlib.sha256(data).hexdigest() != part["sha256"]:
         raise InputError(f"{path}: the file has changed since the study was read. Fix: start the command again.")
     return data
+
+
+def missing_package(name: str) -> InputError:
+    """Return the error for a missing package of the extra `lab`."""
+    return InputError(
+        f"the package {name} is missing, and the study's pictures, sounds or videos need it. Fix: install it with: pip "
+        f"install {name}"
+    )

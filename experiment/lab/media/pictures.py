@@ -10,6 +10,7 @@ from PIL import Image, ImageOps
 
 from batteries.errors import InputError
 from batteries.stimulus.parts import path_of, suffix_of
+from experiment.lab.media.files import missing_package
 
 Size = tuple[int, int]
 
@@ -58,8 +59,10 @@ def _photograph(data: bytes) -> Image.Image:
 
 
 def _drawing(data: bytes, size_px: Size) -> Image.Image:
-    import resvg_py  # noqa: PLC0415 - comes with the extra `lab`, and few studies have SVG files
-
+    try:
+        import resvg_py  # noqa: PLC0415 - comes with the extra `lab`, and few studies have SVG files
+    except ImportError:
+        raise missing_package("resvg_py") from None
     width, height = size_px
     # Words of a drawing look the same on every machine, if they ask for no font of the machine.
     fonts = [str(path) for path in Path(matplotlib.get_data_path(), "fonts", "ttf").glob("DejaVu*.ttf")]

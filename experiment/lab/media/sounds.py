@@ -27,10 +27,10 @@ def decode_sound(part: Mapping[str, Any], data: bytes, rate_hz: int) -> Samples 
     InputError
         If the file cannot be decoded.
     """
-    from av import AudioResampler  # noqa: PLC0415 - comes with the extra `lab`, and few studies have sounds
-
-    resampler = AudioResampler(format="flt", layout="stereo", rate=rate_hz)
     with opened(part, data) as container:
+        from av import AudioResampler  # noqa: PLC0415 - comes with the extra `lab`, and few studies have sounds
+
+        resampler = AudioResampler(format="flt", layout="stereo", rate=rate_hz)
         if not container.streams.audio:
             return None
         pieces = [

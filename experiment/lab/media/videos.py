@@ -10,6 +10,7 @@ from PIL import Image
 
 from batteries.errors import InputError
 from batteries.stimulus.parts import path_of
+from experiment.lab.media.files import missing_package
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -24,8 +25,10 @@ def opened(part: Mapping[str, Any], data: bytes) -> "Iterator[InputContainer]":
     InputError
         If the file cannot be decoded.
     """
-    import av  # noqa: PLC0415 - comes with the extra `lab`, and few studies have sounds or videos
-
+    try:
+        import av  # noqa: PLC0415 - comes with the extra `lab`, and few studies have sounds or videos
+    except ImportError:
+        raise missing_package("av") from None
     try:
         with av.open(BytesIO(data)) as container:
             yield container

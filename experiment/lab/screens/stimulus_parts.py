@@ -8,6 +8,7 @@ from typing import Any
 
 from PIL import Image
 
+from batteries.errors import InputError
 from batteries.stimulus.parts import kind_of, path_of
 from experiment.lab.media.files import read_file
 from experiment.lab.media.pictures import Size, decode_picture, fitting_px
@@ -29,6 +30,16 @@ def add_parts(column: ScreenColumn, parts: Sequence[Part], size: ItemSize, is_ce
     With `is_centred`, the lines of texts are in the middle, as pictures always are.
     """
     numbered = [(number, part) for number, part in enumerate(parts) if kind_of(part) != "sound"]
+    placed = [each for each in numbered if _has_position(each[1])]
+    if placed:
+        in_line = ScreenColumn(column.sheet, column.width_px)
+        _add_in_line(in_line, [each for each in numbered if each not in placed], size, is_centred)
+        _add_area(column, in_line, placed, size)
+    else:
+        _add_in_line(column, numbered, size, is_centred)
+
+
+def _add_in_line(column: ScreenColumn, numbered: list[tuple[int, Part]], size: ItemSize, is_centred: bool) -> None:
     for is_visible, group in groupby(numbered, lambda pair: kind_of(pair[1]) in _VISIBLE):
         if is_visible:
             _add_pictures(column, list(group), size)
@@ -36,6 +47,40 @@ def add_parts(column: ScreenColumn, parts: Sequence[Part], size: ItemSize, is_ce
             for _, part in group:
                 _add_markdown(column, str(part["text"]), size.letters_px, "centre" if is_centred else "start")
             column.add(0, nothing, round(0.3 * size.letters_px))
+
+
+def _has_position(part: Part) -> bool:
+    return part.get("x_deg") is not None or part.get("y_deg") is not None
+
+
+def _add_area(column: ScreenColumn, in_line: ScreenColumn, placed: list[tuple[int, Part]], size: ItemSize) -> None:
+    """Add an area with the parts that are in line in its middle, and the others at their positions from the middle."""
+    sheet, viewing = column.sheet, column.sheet.viewing
+    assert viewing is not None  # `shown_px` has checked it, because a position needs a size in degrees.
+    boxes = []
+    for number, part in placed:
+        width, height = shown_px(sheet, part, (column.width_px, size.picture_px))
+        across, up = (round(viewing.offset_px(part.get(name) or 0)) for name in ("x_deg", "y_deg"))
+        if abs(across) + width / 2 > sheet.inside_px[0] / 2:
+            raise _too_wide(part)
+        boxes.append((number, part, across - width // 2, -up - height // 2, width, height))
+    reach_px = max((max(-top, top + height) for *_, top, _, height in boxes), default=0)
+    height_px = max(in_line.height_px, 2 * reach_px)
+
+    def draw(canvas: Canvas, x: int, y: int) -> None:
+        middle_x, middle_y = x + column.width_px // 2, y + height_px // 2
+        in_line.draw(canvas, x, middle_y - in_line.height_px // 2)
+        for number, part, left, top, width, height in boxes:
+            _draw_picture(canvas, number, part, middle_x + left, middle_y + top, (width, height))
+
+    column.add(height_px, draw, round(0.8 * size.letters_px))
+
+
+def _too_wide(part: Part) -> InputError:
+    return InputError(
+        f"{path_of(part)}: the size or position in degrees does not fit the screen. Fix: use a larger screen, a "
+        "smaller distance, or smaller values of `width_deg` and `x_deg`."
+    )
 
 
 def _add_markdown(column: ScreenColumn, markdown: str, size_px: int, align: Align) -> None:
@@ -46,7 +91,27 @@ def _add_markdown(column: ScreenColumn, markdown: str, size_px: int, align: Alig
 
 
 def shown_px(sheet: Sheet, part: Part, most_px: Size) -> Size:
-    """Return the size of a picture or video on the screen: as large as in the file, if it is not above a limit."""
+    """Return the size of a picture or video on the screen.
+
+    It is as large as in the file, if it is not above a limit. A size in degrees has no other limit than the screen.
+
+    Raises
+    ------
+    InputError
+        If the size is in degrees, and the screen is too small or has no known measures.
+    """
+    degrees = part.get("width_deg")
+    if degrees is not None:
+        if sheet.viewing is None:
+            raise InputError(
+                f"{path_of(part)}: its size is in degrees, but the measures of the screen are not known. Fix: define "
+                "the width and the distance of the screen in PsychoPy's Monitor Center, and add `--monitor NAME`."
+            )
+        width, height = _file_px(sheet, part)
+        shown = round(sheet.viewing.width_px(float(degrees)))
+        if shown > sheet.inside_px[0]:
+            raise _too_wide(part)
+        return max(1, shown), max(1, round(shown * height / width))
     return fitting_px(_file_px(sheet, part), most_px, sheet.picture_zoom)
 
 
@@ -104,9 +169,13 @@ def _add_row(column: ScreenColumn, row: list[tuple[int, Part, Size]], gap_px: in
         left = x + (column.width_px - row_px) // 2
         for number, part, (width, height) in row if sheet.direction == "ltr" else reversed(row):
             top = y + (height_px - height) // 2
-            canvas.paste(picture(sheet, part, (width, height)), left, top)
-            if kind_of(part) == "video":
-                canvas.video(number, (left, top, left + width, top + height))
+            _draw_picture(canvas, number, part, left, top, (width, height))
             left += width + gap_px
 
     column.add(height_px, draw, gap_px)
+
+
+def _draw_picture(canvas: Canvas, number: int, part: Part, left: int, top: int, size_px: Size) -> None:
+    canvas.paste(picture(canvas.sheet, part, size_px), left, top)
+    if kind_of(part) == "video":
+        canvas.video(number, (left, top, left + size_px[0], top + size_px[1]))

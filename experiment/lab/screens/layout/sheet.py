@@ -6,7 +6,7 @@ width. A screen therefore looks the same at 1024 x 768 and at 3840 x 2160.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, radians, tan
 from pathlib import Path
 
 from experiment.lab.media.files import media_folder
@@ -26,6 +26,22 @@ _SAMPLE = (
 _PICTURE_SHARES = (0.6, 0.55, 0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1)
 """Greatest height of a picture, as a share of the height between the margins, from large to small."""
 _COMFORTABLE_SHARE = 0.35
+
+
+@dataclass(frozen=True)
+class Viewing:
+    """Size of the screen and distance of the participant, from the monitor file of PsychoPy."""
+
+    px_per_cm: float
+    distance_cm: float
+
+    def width_px(self, degrees: float) -> float:
+        """Return the width of a picture with a visual angle, in pixels."""
+        return 2 * self.distance_cm * tan(radians(degrees / 2)) * self.px_per_cm
+
+    def offset_px(self, degrees: float) -> float:
+        """Return the distance of a point from the centre, in pixels."""
+        return self.distance_cm * tan(radians(degrees)) * self.px_per_cm
 
 
 @dataclass(frozen=True)
@@ -55,9 +71,11 @@ class Sheet:
     """Greatest height of a picture with which all items fit, in pixels; None before `trial.with_even_letters`."""
     media_folder: Path | None = None
     """Folder of the battery, with the files of its pictures, sounds and videos; None if it has no files."""
+    viewing: Viewing | None = None
+    """Measures of the screen, for sizes in degrees; None if they are not known."""
 
     @classmethod
-    def of(cls, study: Study, size_px: tuple[int, int]) -> "Sheet":
+    def of(cls, study: Study, size_px: tuple[int, int], viewing: Viewing | None = None) -> "Sheet":
         """Return the sheet of a study for a window of this size. Its font has every character of the study's texts.
 
         Raises
@@ -67,7 +85,9 @@ class Sheet:
         """
         labels = ("leave", "contact") if study.definition.timeline.contact else ("leave",)
         words = " · ".join(map(study.words.say, labels))
-        return cls(size_px, font_for(texts_of(study)), study.words, words, media_folder=media_folder(study))
+        return cls(
+            size_px, font_for(texts_of(study)), study.words, words, media_folder=media_folder(study), viewing=viewing
+        )
 
     @property
     def direction(self) -> Direction:
