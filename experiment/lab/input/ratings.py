@@ -1,6 +1,7 @@
 """Rules for ratings on a scale, with buttons or with a slider."""
 
 from dataclasses import replace
+from functools import lru_cache
 
 from batteries.tasks.rating import points_of
 from experiment.lab.input.response_state import ARROWS, ENTER, SUBMIT, Content, ResponseState
@@ -37,7 +38,12 @@ def after_rating(content: Content, state: ResponseState, press: str) -> Response
 
 def points(content: Content) -> list[int | float]:
     """Return the points of the scale in order."""
-    return points_of(content["low"], content["high"], content["step"])
+    return _points(content["low"], content["high"], content["step"])
+
+
+@lru_cache(maxsize=64)
+def _points(low: float, high: float, step: float) -> list[int | float]:
+    return points_of(low, high, step)
 
 
 def has_digits(content: Content) -> bool:

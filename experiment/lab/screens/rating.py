@@ -1,5 +1,7 @@
 """`rating` on the screen: a scale with a button for each point, or a line with a mark."""
 
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from experiment.lab.input.ratings import POINT, has_digits, points
@@ -129,11 +131,7 @@ def _add_slider(column: ScreenColumn, content: dict[str, Any], moment: TrialMome
     chosen: Any = moment.response_state.chosen
     radius_px, line_px = sheet.px(11), sheet.px(6)
     height_px = max(sheet.target_px, 2 * radius_px + sheet.px(4))
-    length_px = column.width_px - 2 * radius_px
-
-    def centre_of(x: int, index: int) -> float:
-        at = radius_px + length_px * index / (len(all_points) - 1)
-        return x + at if sheet.direction == "ltr" else x + column.width_px - at
+    length_px, is_ltr = column.width_px - 2 * radius_px, sheet.direction == "ltr"
 
     def draw(canvas: Canvas, x: int, y: int) -> None:
         middle = y + height_px // 2
@@ -141,26 +139,30 @@ def _add_slider(column: ScreenColumn, content: dict[str, Any], moment: TrialMome
         colour = LINE_STRONG if not moment.is_reading else INK_SOFT
         canvas.box((x + radius_px, top, x + radius_px + length_px, top + line_px), colour, colour, 0, line_px // 2)
         if feedback is None:
-            for index in range(len(all_points)):
-                canvas.region(f"{POINT}{index}", _slice(index, x, y), follows_drag=True)
+            for index, (start, end) in enumerate(_slices(len(all_points), length_px, radius_px, is_ltr)):
+                canvas.region(f"{POINT}{index}", (x + start, y, x + end, y + height_px), follows_drag=True)
         marks = [(chosen, CHOICE)] if feedback is None else [(chosen, CHOICE), (feedback.solution, RIGHT)]
         for point, fill in marks:
             if point in all_points:
-                centre = (centre_of(x, all_points.index(point)), middle)
+                at = radius_px + length_px * all_points.index(point) / (len(all_points) - 1)
+                centre = (x + at if is_ltr else x + column.width_px - at, middle)
                 canvas.disc(centre, radius_px, PAPER)
                 canvas.disc(centre, radius_px - sheet.px(1.5), fill)
-
-    def _slice(index: int, x: int, y: int) -> tuple[int, int, int, int]:
-        """Return the part of the line that is nearer to a point than to its neighbours."""
-        edges = sorted((centre_of(x, index - 1) + centre_of(x, index), centre_of(x, index) + centre_of(x, index + 1)))
-        left, right = (round(edge / 2) for edge in edges)
-        first, last = (0, len(all_points) - 1) if sheet.direction == "ltr" else (len(all_points) - 1, 0)
-        return (x if index == first else left, y, x + column.width_px if index == last else right, y + height_px)
 
     column.add(height_px, draw, round(0.2 * size_px), (chosen, moment.is_reading))
     _add_ends(column, content["labels"] or [str(content["low"]), str(content["high"])], size_px)
     if feedback:
         _add_solution(column, chosen, feedback.solution, size_px)
+
+
+@lru_cache(maxsize=16)
+def _slices(n_points: int, length_px: int, radius_px: int, is_ltr: bool) -> list[tuple[int, int]]:
+    """Return the part of a slider that is nearer to each point than to the other points, from its left end."""
+    width_px = length_px + 2 * radius_px
+    edges = [radius_px + length_px * (index + 0.5) / (n_points - 1) for index in range(n_points - 1)]
+    cuts = [0, *map(round, edges), width_px]
+    slices = list(pairwise(cuts))
+    return slices if is_ltr else [(width_px - end, width_px - start) for start, end in slices]
 
 
 def _add_solution(column: ScreenColumn, chosen: Any, solution: Any, size_px: int) -> None:

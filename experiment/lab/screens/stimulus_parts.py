@@ -41,12 +41,13 @@ def add_parts(column: ScreenColumn, parts: Sequence[Part], size: ItemSize, is_ce
 
 def _add_in_line(column: ScreenColumn, numbered: list[tuple[int, Part]], size: ItemSize, is_centred: bool) -> None:
     for is_visible, group in groupby(numbered, lambda pair: kind_of(pair[1]) in _VISIBLE):
+        if is_visible and column.parts:
+            column.add(0, nothing, round(0.3 * size.letters_px))  # Pictures keep a larger distance from texts.
         if is_visible:
             _add_pictures(column, list(group), size)
         else:
             for _, part in group:
                 _add_markdown(column, str(part["text"]), size.letters_px, "centre" if is_centred else "start")
-            column.add(0, nothing, round(0.3 * size.letters_px))
 
 
 def _has_position(part: Part) -> bool:
@@ -56,10 +57,10 @@ def _has_position(part: Part) -> bool:
 def _add_area(column: ScreenColumn, in_line: ScreenColumn, placed: list[tuple[int, Part]], size: ItemSize) -> None:
     """Add an area with the parts that are in line in its middle, and the others at their positions from the middle."""
     sheet, viewing = column.sheet, column.sheet.viewing
-    assert viewing is not None  # `shown_px` has checked it, because a position needs a size in degrees.
     boxes = []
     for number, part in placed:
         width, height = shown_px(sheet, part, (column.width_px, size.picture_px))
+        assert viewing is not None  # Otherwise `shown_px` refuses the part, because its size is in degrees.
         across, up = (round(viewing.offset_px(part.get(name) or 0)) for name in ("x_deg", "y_deg"))
         if abs(across) + width / 2 > sheet.inside_px[0] / 2:
             raise _too_wide(part)
