@@ -204,13 +204,19 @@ def test_pictures_of_one_size_have_one_size_on_the_screen(folder):
 
 @pytest.mark.parametrize(
     ("name", "colour", "ratio"),
-    [("wide.webp", (0, 128, 0), 7.5), ("turned.jpg", (0, 0, 0), 1 / 3), ("circle.svg", (255, 0, 0), 1)],
+    [("wide.webp", (0, 128, 0), 7.5), ("turned.jpg", (0, 0, 0), 1 / 3)],
 )
-def test_each_format_is_drawn_upright_and_not_distorted(folder, name, colour, ratio):
+def test_photographs_are_drawn_upright_and_not_distorted(folder, name, colour, ratio):
     item = item_of("number", {"stimulus": [image_part(name)], "prompt": " ", "low": 0, "high": 1}, folder)
     left, top, right, bottom = box_of(draw(sheet_of(media_folder=folder), item).image, colour)
     assert (right - left) / (bottom - top) == pytest.approx(ratio, rel=0.06)
     assert right - left <= sheet_of().column_px
+
+
+def test_drawings_are_drawn_in_the_size_on_the_screen(lab_extra, folder):
+    item = item_of("number", {"stimulus": [image_part("circle.svg")], "prompt": " ", "low": 0, "high": 1}, folder)
+    left, top, right, bottom = box_of(draw(sheet_of((2048, 1536), media_folder=folder), item).image, (255, 0, 0))
+    assert right - left == bottom - top == pytest.approx(2 * 2 * 9, abs=2), "a radius of 9, enlarged by 2"
 
 
 def test_pictures_as_options_can_be_clicked(folder):
