@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.coding.coded_trials import CodedAnswers
 from analysis.exclusions.flow import Exclusions
 from analysis.figures import Drawing
 from analysis.planned.results import PlannedResults
@@ -35,6 +36,8 @@ class Analysis:
     """The data, the plan and the software of the analysis, and its time."""
     registration: Registration
     """The statement on the preregistration: when the plan was locked, and deviations from the locked plan."""
+    coding: tuple[CodedAnswers, ...] = ()
+    """The codings of open answers."""
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,14 @@
 """The analysis of a study with a preregistered plan: tables, statistical models, figures and a report."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 import pandas as pd
 
+from analysis.coding.coded_trials import code_answers
+from analysis.coding.coders import CodersCodes
 from analysis.data.columns import factor_columns
 from analysis.data.subjects import models_of_subjects
 from analysis.exclusions.flow import apply_exclusions
@@ -38,6 +41,7 @@ def analyze_trials(
     registration: Registration = NOT_LOCKED,
     made_at: datetime | None = None,
     notes: Sequence[str] = (),
+    codes: Mapping[str, CodersCodes] = MappingProxyType({}),
     drawer: Drawer | None = None,
 ) -> Analysis:
     """Analyse a tidy table with an analysis plan.
@@ -68,6 +72,8 @@ def analyze_trials(
     notes : sequence of str
         Further notes for the reader, in sentences. The report lists them first, and `provenance.json` contains them
         too.
+    codes : mapping of CodersCodes
+        The codes from coders, for each coding in the plan's `coding` that is not by rule.
     drawer : Drawer, optional
         Draws the figures in two processes (`analysis.second_process`). By default, this process draws all figures.
 
@@ -85,7 +91,8 @@ def analyze_trials(
             "analysis plan, set `item_cluster` to a factor of the items."
         )
     refuse_changed_items(trials)
-    exclusions = apply_exclusions(trials, plan)
+    coded, coding = code_answers(trials, plan.coding, codes, plan.confidence)
+    exclusions = apply_exclusions(coded, plan)
     kept = kept_trials(exclusions.trials, ["kind", "subject"])
     if kept.empty:
         raise InputError(
@@ -98,17 +105,18 @@ def analyze_trials(
     subjects = subjects_of(in_order(kept.drop_duplicates(), "subject"))
     styles = looks(subjects, models_of_subjects(accuracies.models))
     drawer.add(figures_of_accuracy(exclusions, plan, accuracies, styles))
-    numbers = study_tables(trials, exclusions, plan, accuracies, registration)
+    numbers = study_tables(coded, exclusions, plan, accuracies, registration)
     drawer.add(figures_of_other_tables(exclusions, plan, accuracies, numbers.tables, styles))
     analysis = Analysis(
         out=out,
         exclusions=exclusions,
-        tables=numbers.tables,
+        tables=numbers.tables | {name: table for one in coding for name, table in one.tables.items()},
         planned=numbers.planned,
         figures_of_plan=planned_figures(numbers.planned, plan.confidence, styles),
         notes=[*notes, *exclusions.notes, *study_notes(exclusions, numbers.tables, plan)],
-        provenance=provenance_of(trials, plan, software_version, made_at or datetime.now(UTC), notes),
+        provenance=provenance_of(trials, plan, software_version, made_at or datetime.now(UTC), notes, coding),
         registration=registration,
+        coding=tuple(coding),
         # Last, so that the second process draws while this process computes the arguments above.
         figures={drawing.name: drawing for drawing in drawer.drawn() if drawing is not None},
     )

@@ -93,7 +93,10 @@ def study_tables(
     """
     marked = exclusions.trials
     planned = run_planned(
-        study_rows(marked, plan.demands), plan_for(marked, plan), registration.changed_tests, rows_with_outcome
+        study_rows(marked, plan.demands, plan.coding),
+        plan_for(marked, plan),
+        registration.changed_tests,
+        rows_with_outcome,
     )
     tables = _tables_of_every_study(exclusions, plan, accuracies) | sensitivity(trials, plan, exclusions, registration)
     groups = people_and_models(marked, [], plan)

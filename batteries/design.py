@@ -120,10 +120,10 @@ def _strata(items: Iterable[Item], factors: tuple[str, ...]) -> dict[tuple[Level
     strata = defaultdict(list)
     for item in items:
         strata[levels_of(item, factors)].append(item)
-    return dict(sorted(strata.items(), key=lambda stratum: [_natural_order(level) for level in stratum[0]]))
+    return dict(sorted(strata.items(), key=lambda stratum: [natural_order(level) for level in stratum[0]]))
 
 
-def _natural_order(level: Level) -> tuple[bool, float, str]:
+def natural_order(level: Level) -> tuple[bool, float, str]:
     """Return a sort key for levels: first numbers by value, then texts by Unicode code point."""
     return (True, 0.0, level) if isinstance(level, str) else (False, float(level), "")
 

@@ -78,6 +78,8 @@ RESERVED_FACTOR_NAMES = frozenset(
         "signal_too_fast",
         "signal_untrusted",
         "signal_translated",
+        "signal_rules_opened",
+        "signal_rules_ms",
         "implausibly_fast",
         "same_response_run",
         "trial_type",

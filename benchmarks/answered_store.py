@@ -48,7 +48,7 @@ def make_store(path: Path, study: Study, n_responses: int) -> int:
     """
     with opened_store(str(path)) as store:
         store.register_study(study)
-    groups = study.definition.design.groups
+    groups = study.definition.n_groups
     plans = [plan_session(study, 1 + number % groups, number) for number in range(N_PLANS)]
     n_tests = [sum(trial.phase is Phase.TEST for trial in plan.trials) for plan in plans]
     n_people = round(n_responses / float(np.mean(n_tests)))
@@ -113,7 +113,7 @@ def _visits(n_people: int) -> Iterator[Row]:
 def _events(db: sqlite3.Connection, study: Study, plans: list[Plan], n_people: int) -> Iterator[Row]:
     """Yield an entry of the log for the beginning of each session, and an entry for its end."""
     ((study_digest, event_index),) = db.execute("SELECT study_digest, n_events FROM logs").fetchall()
-    taken = {str(group): [0, 0] for group in range(1, study.definition.design.groups + 1)}
+    taken = {str(group): [0, 0] for group in range(1, study.definition.n_groups + 1)}
     for number in range(n_people):
         session, group = _session(number), plans[number % N_PLANS].group
         began = BEGAN + timedelta(seconds=7 * number)

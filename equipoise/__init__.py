@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from equipoise.commands.battery import battery_preview as battery_preview
     from equipoise.commands.battery import battery_variants as battery_variants
     from equipoise.commands.check.check import check as check
+    from equipoise.commands.coding.agreement import coding_agreement as coding_agreement
+    from equipoise.commands.coding.new import coding_new as coding_new
+    from equipoise.commands.coding.refresh import coding_refresh as coding_refresh
     from equipoise.commands.demo import demo as demo
     from equipoise.commands.export.export import export as export
     from equipoise.commands.import_data import import_data as import_data
@@ -104,6 +107,9 @@ _COMMANDS = {
     "battery_preview": "equipoise.commands.battery",
     "battery_variants": "equipoise.commands.battery",
     "check": "equipoise.commands.check.check",
+    "coding_agreement": "equipoise.commands.coding.agreement",
+    "coding_new": "equipoise.commands.coding.new",
+    "coding_refresh": "equipoise.commands.coding.refresh",
     "demo": "equipoise.commands.demo",
     "export": "equipoise.commands.export.export",
     "exclude": "equipoise.commands.store.study_changes",

@@ -132,6 +132,7 @@ class TrialFeedback(_Reply):
     correct: bool
     message: str
     solution: JsonValue
+    explanation: list[str] = []
     practice: PracticeResult | None = None
 
 

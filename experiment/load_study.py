@@ -1,19 +1,29 @@
 """Reading and checking a study folder: `study.yaml`, the battery and the texts."""
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 
-from batteries.design import LatinSquare, assign_groups
+from batteries.design import LatinSquare, assign_groups, levels_of
 from batteries.errors import InputError, input_error_about
 from batteries.files.file_reading import line_of, parse_yaml, read_text, read_yaml
 from batteries.items import Battery, Item, load_battery
+from batteries.stimulus.asset_files import asset_file, read_asset
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
-from experiment.plan import plan_session
+from experiment.plan import plan_session, sequences_of
 from experiment.study.analysis_plan import OF_RUNS
+from experiment.study.answer_coding import items_of_codings
+from experiment.study.blackbox_diagrams import check_diagrams
 from experiment.study.definition import Study, StudyDefinition
 from experiment.study.demographics import DemographicQuestion, Questionnaire
 from experiment.study.published_files import files_named_in, is_in_folder, may_be_published
+from experiment.study.revision import listed
 from experiment.texts import check_own
+
+MOST_GROUPS = 1_000
+"""Largest number of groups, as in `design.groups`."""
+MOST_LOGO_KB = 300
+"""Largest size of a logo, in kB of 1,000 bytes, because participants load it before the first page."""
 
 
 def load_study(folder: Path) -> Study:
@@ -55,6 +65,7 @@ def load_study(folder: Path) -> Study:
             f"`{ids}`, which is outside the study's folder. Fix: copy the file into the study's folder `data`, and "
             "write the name of the copy."
         )
+    definition = _with_logo(path, definition)
     battery_path = folder / definition.battery
     if not battery_path.is_file():
         raise InputError(
@@ -63,7 +74,9 @@ def load_study(folder: Path) -> Study:
         )
     battery = load_battery(battery_path)
     timeline = definition.timeline
-    texts = {name: read_text(folder / name) for name in timeline.texts}
+    texts = {name: read_text(folder / name) for name in definition.pages}
+    for name, text in texts.items():
+        check_diagrams(text, folder / name)
     demographics: tuple[DemographicQuestion, ...] = ()
     if timeline.demographics is not None:
         path_of_questions = folder / timeline.demographics
@@ -80,9 +93,12 @@ def load_study(folder: Path) -> Study:
         _check_practice(definition)
         _check_keys(definition, battery)
         _check_plugins(definition, battery, texts)
-        groups = assign_groups(test_items, definition.design)
+        items_of_codings(definition.analysis.coding, test_items)
+        groups = _groups(test_items, definition)
         study = Study(folder, definition, battery, groups, texts, demographics, _panel_ids(folder, definition))
-        for group in range(1, definition.design.groups + 1):
+        _check_sequences(study)
+        _check_blocks(study)
+        for group in study.test_items_by_group:
             plan_session(study, group, seed=0)
         study.digest  # noqa: B018 - computing the digest finds a definition that cannot be registered
     return study
@@ -116,6 +132,27 @@ def _panel_ids(folder: Path, definition: StudyDefinition) -> frozenset[str] | No
             "`panel_ids`."
         )
     return frozenset(first_lines)
+
+
+def _with_logo(path: Path, definition: StudyDefinition) -> StudyDefinition:
+    """Check the file of the study's logo, and return the definition with the SHA-256 of this file."""
+    look = definition.look
+    if look.logo is None:
+        return definition
+    with input_error_about(f"{path}, line {line_of(path, ('look', 'logo'))}"):
+        sha256 = read_asset(path.parent, look.logo, "image")["sha256"]
+        size_kb = asset_file(path.parent, look.logo).stat().st_size / 1000
+        if size_kb > MOST_LOGO_KB:
+            raise InputError(
+                f"{look.logo}: the logo has {size_kb:,.0f} kB; the limit is {MOST_LOGO_KB} kB. Fix: save the logo with "
+                "fewer pixels, or as SVG."
+            )
+        if look.logo_sha256 not in {None, sha256}:
+            raise InputError(
+                f"{look.logo}: the logo is not the file that `look.logo_sha256` names (its SHA-256 is {sha256}). Fix: "
+                "restore the file, or delete `logo_sha256`."
+            )
+    return definition.model_copy(update={"look": look.model_copy(update={"logo_sha256": sha256})})
 
 
 def _test_items(definition: StudyDefinition, battery: Battery) -> list[Item]:
@@ -173,11 +210,83 @@ def _check_plugins(definition: StudyDefinition, battery: Battery, texts: Mapping
             )
 
 
+def _groups(test_items: list[Item], definition: StudyDefinition) -> dict[str, int]:
+    """Return the group of each test item. The method `deal` deals whole sequences, by the levels of their first items.
+
+    The rows and cells of a Latin square determine the group of every single item.
+    """
+    design, sequence = definition.design, definition.order.sequence
+    if sequence is None or isinstance(design, LatinSquare):
+        return assign_groups(test_items, design)
+    sequences = sequences_of(sorted(test_items, key=lambda item: item.item_id), sequence)
+    dealt = assign_groups([first for first, *_ in sequences], design)
+    return {item.item_id: dealt[items[0].item_id] for items in sequences for item in items}
+
+
+def _check_sequences(study: Study) -> None:
+    """Raise InputError if a sequence is in several groups or blocks, or if its order is ambiguous."""
+    rule, blocks = study.definition.order.sequence, study.definition.blocks
+    if rule is None:
+        return
+    for items in sequences_of(study.test_items, rule):
+        names = listed([f"`{item.item_id}`" for item in items])
+        if len({study.groups[item.item_id] for item in items}) > 1:
+            raise InputError(
+                f"`order.sequence`: {names} are one sequence, but they are in different groups. Fix: write `versions: "
+                f"{rule.by}` and `offset_versions: false` under `design`."
+            )
+        for before, after in pairwise(items):
+            if levels_of(before, [rule.by]) == levels_of(after, [rule.by]):
+                raise InputError(
+                    f"`order.sequence`: `{before.item_id}` and `{after.item_id}` are in one sequence and have the same "
+                    f"level of `{rule.by}`, {after.factors[rule.by]!r}, so their order is not defined. Fix: give each "
+                    "item of a sequence another level."
+                )
+        if blocks and len({levels_of(item, [blocks.of]) for item in items}) > 1:
+            raise InputError(
+                f"`order.sequence`: {names} are one sequence, but they are in different blocks. Fix: give them the "
+                f"same level of `{blocks.of}`."
+            )
+
+
+def _check_blocks(study: Study) -> None:
+    """Raise InputError if a test item has no block, if a block has no items in a group, or if there are many groups."""
+    blocks, n_groups = study.definition.blocks, study.definition.n_groups
+    if blocks is None:
+        return
+    if n_groups > MOST_GROUPS:
+        raise InputError(
+            f"`blocks`: {study.definition.design.groups} groups with {len(blocks.orders)} orders of blocks each are "
+            f"{n_groups:,} groups, but at most {MOST_GROUPS:,} are possible. Fix: write `order: random` under `blocks`."
+        )
+    levels = [block.level for block in blocks.levels]
+    for item in study.test_items:
+        (level,) = levels_of(item, [blocks.of])
+        if level not in levels:
+            raise InputError(
+                f"`blocks.levels` does not name the level {level!r} of `{blocks.of}`, which the test item "
+                f"`{item.item_id}` has. Fix: add this level under `levels`, or correct the item."
+            )
+    for group, items in study.test_items_by_group.items():
+        for level in levels:
+            if all(item.factors[blocks.of] != level for item in items):
+                raise InputError(
+                    f"`blocks.levels` names the level {level!r}, but group {group} has no test item with this level "
+                    f"of `{blocks.of}`. Fix: delete this level, or change `design` so that every group has such items."
+                )
+
+
 def _named_factors(definition: StudyDefinition) -> dict[str, tuple[str, ...]]:
     """Return the names of factors that `study.yaml` contains, by the field that contains them."""
-    design, max_run = definition.design, definition.order.max_run
+    design, max_run, sequence = definition.design, definition.order.max_run, definition.order.sequence
     of_items = tuple(factor for factor in definition.analysis.by if factor not in OF_RUNS)
-    named = {"analysis.by": of_items, "order.max_run.of": max_run.of if max_run else ()}
+    named = {
+        "analysis.by": of_items,
+        "order.max_run.of": max_run.of if max_run else (),
+        "order.sequence.of": sequence.of if sequence else (),
+        "order.sequence.by": (sequence.by,) if sequence else (),
+        "blocks.of": (definition.blocks.of,) if definition.blocks else (),
+    }
     if isinstance(design, LatinSquare):
         versions = (design.versions,) if design.versions else ()
         return named | {"design.rows": design.rows, "design.cells": design.cells, "design.versions": versions}

@@ -92,11 +92,14 @@ def _build(entries: Sequence[T], levels: Sequence[Hashable], limit: int, rng: ra
     return ordered
 
 
-def spread_slots(n_checks: int, n_trials: int, spacing: int, rng: random.Random) -> list[int]:
+def spread_slots(
+    n_checks: int, n_trials: int, spacing: int, rng: random.Random, trials: str = "test trials"
+) -> list[int]:
     """Return the number of test trials before each attention check, in ascending order.
 
     At least `spacing` test trials are before the first check, between two checks, and after the last check. All other
     test trials are divided into equal parts, one part for each check. The position of a check is drawn within its part.
+    If test trials form sequences, the numbers count sequences. `trials` names what is counted, for the error.
 
     Raises
     ------
@@ -109,7 +112,7 @@ def spread_slots(n_checks: int, n_trials: int, spacing: int, rng: random.Random)
     if free < 0:
         raise InputError(
             f"{n_checks} attention checks with an attention_check_spacing of {spacing} need "
-            f"{spacing * (n_checks + 1)} test trials, but there are {n_trials}. Fix: lower attention_check_spacing."
+            f"{spacing * (n_checks + 1)} {trials}, but there are {n_trials}. Fix: lower attention_check_spacing."
         )
     slots = []
     for check in range(n_checks):

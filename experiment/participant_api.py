@@ -109,6 +109,8 @@ class StudyReply(TypedDict):
     consent_html: str | None
     consent_digest: str | None
     instructions_html: Sequence[str]
+    rules_html: Sequence[str]
+    """Pages that participants can open during a trial."""
     contact_html: str | None
     device: Mapping[str, Any]
     """The study's requirements for devices, with the fields of `experiment.study.timeline.Device`."""
@@ -140,8 +142,17 @@ class TrialReply(TypedDict):
 class BreaksReply(TypedDict):
     """Breaks between trials."""
 
-    every: int
+    before: Sequence[int]
+    """Indexes of the trials before which there is a break."""
     page_html: str | None
+
+
+class BlockReply(TypedDict):
+    """A block of test trials."""
+
+    trial_index: int
+    """Index of the block's first test trial."""
+    instructions_html: Sequence[str]
 
 
 class SessionReply(TypedDict):
@@ -158,6 +169,8 @@ class SessionReply(TypedDict):
     demographics: Sequence[Mapping[str, Any]]
     """The questions about the participant, with the fields of `experiment.study.demographics.DemographicQuestion`."""
     breaks: BreaksReply | None
+    blocks: Sequence[BlockReply]
+    """The blocks in the order of the session; empty if the study has no blocks."""
     confidence: Mapping[str, Any] | None
     """The question about confidence, with the fields of `experiment.study.timeline.Confidence`."""
     practice_rounds: int
@@ -208,6 +221,8 @@ class FeedbackReply(TypedDict):
     correct: bool
     message: str
     solution: JsonValue
+    explanation: NotRequired[list[str]]
+    """The reasons for the right answer, in order, such as the atoms that turned a ray. Sent if there are any."""
     practice: NotRequired[PracticeReply]
     """Sent after the last trial of a round, if the study has a practice criterion."""
 

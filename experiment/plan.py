@@ -1,13 +1,15 @@
 """The plan of one session: the items, with their order and phases. Laboratory, web and models use the same plan."""
 
 import random
+from collections.abc import Iterable
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from batteries.design import levels_of
+from batteries.design import levels_of, natural_order
+from batteries.items import Item, Level
 from experiment.order import shuffle_with_max_run, spread_slots
-from experiment.study.definition import Study
+from experiment.study.definition import ItemSequence, Order, Study
 
 
 class Phase(StrEnum):
@@ -41,9 +43,10 @@ class Plan(BaseModel):
 def plan_session(study: Study, group: int, seed: int) -> Plan:
     """Make the plan of one session.
 
-    Practice comes first. The test items of the group follow in random order, with the attention checks between them. If
-    the study has a practice criterion, the plan contains the maximum number of practice rounds. The session skips the
-    rounds that a participant does not need.
+    Practice comes first. The test items of the group follow, block by block. The order within a block is random, but
+    the items of a sequence stay together. The attention checks are between the test items, but not inside a sequence.
+    If the study has a practice criterion, the plan contains the maximum number of practice rounds. The session skips
+    the rounds that a participant does not need.
 
     This is a pure function. The same study, group and seed give the same trials on any machine, in any version of
     Python and its libraries.
@@ -53,7 +56,7 @@ def plan_session(study: Study, group: int, seed: int) -> Plan:
     study
         The study with its battery.
     group
-        Counterbalance group, from 1 to the design's number of groups.
+        Counterbalance group, from 1 to the study's number of groups.
     seed
         Seed of the order, zero or more.
 
@@ -66,25 +69,22 @@ def plan_session(study: Study, group: int, seed: int) -> Plan:
         tries every group.
     """
     definition = study.definition
-    if not 1 <= group <= definition.design.groups:
-        last = definition.design.groups
-        raise ValueError(f"the design has no group {group}. Fix: use a group from 1 to {last}.")
+    if not 1 <= group <= definition.n_groups:
+        raise ValueError(f"the design has no group {group}. Fix: use a group from 1 to {definition.n_groups}.")
     rng = random.Random(f"equipoise plan, group {group}, seed {seed}")
-    max_run = definition.order.max_run
-    items = study.test_items_by_group[group]
-    levels = [levels_of(item, max_run.of) if max_run else () for item in items]
-    test = shuffle_with_max_run(items, levels, max_run.length if max_run else None, rng)
+    test = [unit for items in _blocks(study, group, rng) for unit in _shuffled_units(items, definition.order, rng)]
     checks = shuffle_with_max_run(definition.attention_checks, definition.attention_checks, None, rng)
-    slots = spread_slots(len(checks), len(test), definition.order.attention_check_spacing, rng)
+    counted = "sequences of test trials" if definition.order.sequence else "test trials"
+    slots = spread_slots(len(checks), len(test), definition.order.attention_check_spacing, rng, counted)
 
     rounds = definition.practice_criterion.rounds if definition.practice_criterion else 1
     sequence = [(Phase.PRACTICE, item_id) for item_id in definition.practice * rounds]
     start = 0
     for check, slot in zip(checks, slots, strict=True):
-        sequence += [(Phase.TEST, item.item_id) for item in test[start:slot]]
+        sequence += [(Phase.TEST, item.item_id) for unit in test[start:slot] for item in unit]
         sequence.append((Phase.ATTENTION_CHECK, check))
         start = slot
-    sequence += [(Phase.TEST, item.item_id) for item in test[start:]]
+    sequence += [(Phase.TEST, item.item_id) for unit in test[start:] for item in unit]
     return Plan(
         group=group,
         seed=seed,
@@ -92,3 +92,38 @@ def plan_session(study: Study, group: int, seed: int) -> Plan:
             Trial(trial_index=index, phase=phase, item_id=item_id) for index, (phase, item_id) in enumerate(sequence)
         ),
     )
+
+
+def _blocks(study: Study, group: int, rng: random.Random) -> list[list[Item]]:
+    """Return the test items of each block, in the order of the blocks. Without blocks, all items are one block."""
+    items, blocks = study.test_items_by_group[group], study.definition.blocks
+    if blocks is None:
+        return [items]
+    levels = blocks.orders[(group - 1) // study.definition.design.groups]
+    if blocks.order == "random":
+        levels = shuffle_with_max_run(levels, levels, None, rng)
+    return [[item for item in items if levels_of(item, [blocks.of]) == (level,)] for level in levels]
+
+
+def _shuffled_units(items: list[Item], order: Order, rng: random.Random) -> list[list[Item]]:
+    """Return the sequences of a block in random order. An item that is in no sequence is a sequence of one item."""
+    max_run, units = order.max_run, sequences_of(items, order.sequence)
+    levels = [levels_of(unit[0], max_run.of) if max_run else () for unit in units]
+    return shuffle_with_max_run(units, levels, max_run.length if max_run else None, rng)
+
+
+def sequences_of(items: Iterable[Item], rule: ItemSequence | None) -> list[list[Item]]:
+    """Return the sequences of items, each in its order.
+
+    An item that has none of the factors in `rule.of` is a sequence of one item. Without a rule, so is each item.
+    """
+    if rule is None:
+        return [[item] for item in items]
+    sequences: dict[tuple[Level, ...] | str, list[Item]] = {}
+    for item in items:
+        is_alone = not set(rule.of) & item.factors.keys()
+        sequences.setdefault(item.item_id if is_alone else levels_of(item, rule.of), []).append(item)
+    return [
+        sorted(sequence, key=lambda item: natural_order(*levels_of(item, [rule.by]))) if len(sequence) > 1 else sequence
+        for sequence in sequences.values()
+    ]

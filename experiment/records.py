@@ -219,6 +219,15 @@ class Signals(BaseModel):
     translated: int = Field(
         default=0, ge=0, le=1_000_000, description="1 if the browser or an extension had translated the page."
     )
+    rules_opened: int = Field(
+        default=0, ge=0, le=1_000_000, description="Number of times that the participant opened the rules."
+    )
+    rules_ms: int = Field(
+        default=0,
+        ge=0,
+        le=2_000_000_000,
+        description="Duration for which the rules were open, in ms. The response time includes this duration.",
+    )
 
 
 class JsPsychData(BaseModel):

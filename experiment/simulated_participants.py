@@ -4,7 +4,7 @@ Simulated participants always have the kind `simulated`. A careful participant r
 probability of a right response grows with the participant's ability minus the item's difficulty. Response times are
 ex-Gaussian, as people's response times usually are. A careful participant also needs time to read the item. A careless
 participant responds at random and fast, and mostly fails the attention checks. As for a person, no response comes
-during the study's reading time, and a response after the deadline is missing.
+during the study's reading time, and a response after the deadline is missing. Responses to `keypress` items are fast.
 """
 
 import hashlib
@@ -25,6 +25,7 @@ from batteries.errors import InputError
 from batteries.items import Item
 from batteries.stimulus.shown import shown_content
 from batteries.tasks import READING_WORDS_PER_MINUTE, task_named
+from batteries.tasks.keypress import WITHHELD, Keypress
 from batteries.tasks.rating import points_of
 from experiment.plan import Phase
 from experiment.records import Kind
@@ -34,6 +35,11 @@ from experiment.study.demographics import DemographicQuestion
 CARELESS_SHARE = 0.15
 CARELESS_PASS_SHARE = 0.25
 """Probability that a careless participant passes an attention check."""
+CAREFUL_RT_MS = (6_500.0, 1_200.0, 4_500.0)
+"""Parameters of ex-Gaussian response times of an average careful participant: mu, sigma and tau."""
+CARELESS_RT_MS = (600.0, 150.0, 350.0)
+KEYPRESS_RT_MS = (420.0, 50.0, 110.0)
+"""The same for fast responses, as in a lexical decision. Most of these times are between 350 and 750 ms."""
 FASTEST_RT_MS = 150.0
 INTERRUPTED_SHARE = 0.004
 """Share of trials with an interruption, which adds `INTERRUPTION_MS` to the response time."""
@@ -57,12 +63,17 @@ class Person:
     ms_per_word: float
     """Reading time per word, in ms."""
 
+    @property
+    def slowness(self) -> float:
+        """The participant's response times, relative to those of an average participant of the same kind."""
+        return self.mu_ms / (CARELESS_RT_MS if self.careless else CAREFUL_RT_MS)[0]
+
 
 def draw_person(rng: np.random.Generator) -> Person:
     """Draw the parameters of a participant."""
     careless = bool(rng.random() < CARELESS_SHARE)
     speed = rng.lognormal(0, 0.25)
-    mu_ms, sigma_ms, tau_ms = (600.0, 150.0, 350.0) if careless else (6_500.0, 1_200.0, 4_500.0)
+    mu_ms, sigma_ms, tau_ms = CARELESS_RT_MS if careless else CAREFUL_RT_MS
     ms_per_word = 0.0 if careless else 60_000 / READING_WORDS_PER_MINUTE
     ability = float(rng.normal(1.2, 0.9))
     return Person(ability, careless, mu_ms * speed, sigma_ms * speed, tau_ms * speed, ms_per_word * speed)
@@ -76,6 +87,12 @@ def draw_rt_ms(person: Person, n_words: int, rng: np.random.Generator) -> float:
     rt_ms = max(FASTEST_RT_MS, float(rng.normal(person.mu_ms, person.sigma_ms) + rng.exponential(person.tau_ms)))
     rt_ms += n_words * person.ms_per_word
     return rt_ms + INTERRUPTION_MS if rng.random() < INTERRUPTED_SHARE else rt_ms
+
+
+def draw_keypress_rt_ms(person: Person, rng: np.random.Generator) -> float:
+    """Draw the time of a fast response, which needs no reading."""
+    mu_ms, sigma_ms, tau_ms = KEYPRESS_RT_MS
+    return max(FASTEST_RT_MS, person.slowness * float(rng.normal(mu_ms, sigma_ms) + rng.exponential(tau_ms)))
 
 
 def draw_response(person: Person, item: Item, is_check: bool, rng: np.random.Generator) -> JsonValue:
@@ -109,9 +126,9 @@ def draw_confidence(
 ) -> dict[str, JsonValue]:
     """Draw the confidence in a response, which is higher on average if the response is right.
 
-    Return the fields of the response; none if the study does not ask for confidence.
+    Return the fields of the response; none if the study does not ask for confidence, or if the response is missing.
     """
-    if question is None:
+    if question is None or response is None:
         return {}
     points = points_of(question["low"], question["high"], question["step"])
     score = item.score(response)
@@ -232,13 +249,16 @@ def _take_session(
             continue
         item = items[shown_digest(trial["task"], trial["content"])]
         response = draw_response(person, item, item.item_id in checks, rng)
-        rt_ms = draw_rt_ms(person, task_named(item.task).n_words(item.content), rng)
+        if item.task == Keypress.name:
+            rt_ms = draw_keypress_rt_ms(person, rng)
+        else:
+            rt_ms = draw_rt_ms(person, task_named(item.task).n_words(item.content), rng)
         timed = _within_time_limits(session, trial, response, rt_ms)
         record = {
             "response_id": str(uuid.uuid4()),
             "trial_index": trial["trial_index"],
             **timed,
-            **(draw_confidence(session["confidence"], item, response, rng) if timed["response"] is not None else {}),
+            **draw_confidence(session["confidence"], item, timed["response"], rng),
             "fixation_ms": session["fixation_ms"],
             "shown_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "frames_dropped": 0,
@@ -262,13 +282,20 @@ def items_by_shown_digest(study: Study) -> dict[str, Item]:
 def _within_time_limits(
     session: dict[str, Any], trial: dict[str, Any], response: JsonValue, rt_ms: float
 ) -> dict[str, JsonValue]:
-    """Return the fields of a response that depend on the reading time and the deadline. Practice has no deadline."""
-    if session["reading_ms"]:
+    """Return the fields of a response that depend on the reading time and the deadline. Practice has no deadline.
+
+    A `keypress` item has no reading time, and its `window_ms` replaces the deadline, also in practice. If it allows the
+    response without a key, this response has no response time.
+    """
+    content = trial["content"]
+    if session["reading_ms"] and trial["task"] != Keypress.name:
         rt_ms = max(rt_ms, session["reading_ms"] + FASTEST_RT_MS)
-    window_ms = trial["content"].get("window_ms")
     deadline_ms = None if trial["phase"] == Phase.PRACTICE else session["deadline_ms"]
-    deadline_ms = deadline_ms if window_ms is None else window_ms
-    if deadline_ms is not None and rt_ms > deadline_ms:
+    deadline_ms = content.get("window_ms") or deadline_ms
+    is_late = deadline_ms is not None and rt_ms > deadline_ms
+    if content.get("withhold") and (is_late or response == WITHHELD):
+        return {"response": WITHHELD, "rt_ms": None}
+    if is_late:
         return {"response": None, "missing": "deadline", "rt_ms": None}
     return {"response": response, "rt_ms": round(rt_ms, 1)}
 

@@ -20,7 +20,9 @@ from server.settings import Settings
 
 
 def keep_assets(study: Study, folder: Path) -> None:
-    """Copy the files of a study's items to `folder`, under their SHA-256. Copies that exist already are not read again.
+    """Copy the files of a study's items, and its logo, to `folder`, under their SHA-256.
+
+    Copies that exist already are not read again.
 
     Raises
     ------
@@ -29,15 +31,24 @@ def keep_assets(study: Study, folder: Path) -> None:
     """
     battery_folder = (study.folder / study.definition.battery).parent
     parts = {stored_name(part): part for item in study.battery.items for part in asset_parts(item.content)}
-    for name, part in parts.items():
-        copy = folder / name
+    files: list[tuple[Path, Mapping[str, Any]]] = [(battery_folder, part) for part in parts.values()]
+    if logo := logo_part(study):
+        files.append((study.folder, logo))
+    for source, part in files:
+        copy = folder / stored_name(part)
         if copy.is_file():  # A copy appears only when it is complete.
             continue
         path = path_of(part)
-        data = asset_file(battery_folder, path).read_bytes()
+        data = asset_file(source, path).read_bytes()
         if hashlib.sha256(data).hexdigest() != part["sha256"]:
             raise InputError(f"{path}: the file has changed since the study was read. Fix: start the command again.")
         _write(copy, data)
+
+
+def logo_part(study: Study) -> Mapping[str, Any] | None:
+    """Return the study's logo as a part with a file, such as the parts of an item. None if the study has no logo."""
+    look = study.definition.look
+    return None if look.logo is None else {"image": look.logo, "alt": look.logo_alt, "sha256": look.logo_sha256}
 
 
 def kept_asset(study: Study, settings: Settings, part: Mapping[str, Any]) -> bytes | None:

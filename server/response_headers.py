@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'{styles}; img-src 'self' data: blob:; "
-    "media-src 'self' blob:{sounds}; connect-src 'self'{sounds}; "
+    "media-src 'self' blob:{sounds}; connect-src 'self'{requests}; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 )
 ALWAYS = [
@@ -36,13 +36,14 @@ class StrictHeaders:
         The application.
     has_plugins
         True if the study has published jsPsych plugins. Pages may then have inline styles, and sounds and videos as
-        `data:` addresses, as these plugins do.
+        `data:` addresses, as these plugins do. jsPsych also requests the sounds of plugins at their `blob:` addresses.
     """
 
     def __init__(self, app: "WSGIApplication", has_plugins: bool) -> None:
         self._app = app
-        styles, sounds = (" 'unsafe-inline'", " data:") if has_plugins else ("", "")
-        self._policy = [("Content-Security-Policy", CONTENT_SECURITY_POLICY.format(styles=styles, sounds=sounds))]
+        styles, sounds, requests = (" 'unsafe-inline'", " data:", " data: blob:") if has_plugins else ("", "", "")
+        policy = CONTENT_SECURITY_POLICY.format(styles=styles, sounds=sounds, requests=requests)
+        self._policy = [("Content-Security-Policy", policy)]
         self._over_https = [*ALWAYS, ONLY_OVER_HTTPS]
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:

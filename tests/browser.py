@@ -18,9 +18,9 @@ def chromium_path() -> str | None:
 
 
 @contextmanager
-def running_chromium(path: str | None) -> Iterator[Browser]:
-    """Start the browser with a path, and close it at the end."""
+def running_chromium(path: str | None, *flags: str) -> Iterator[Browser]:
+    """Start the browser with a path, and close it at the end. `flags` are further arguments of the browser."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS, *flags])
         yield browser
         browser.close()

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import settings
 from playwright.sync_api import Browser
 
-from equipoise.studies import copy_sample_study
 from experiment.load_study import load_study
 from experiment.study.definition import Study
 from tests.browser import chromium_path, running_chromium
 from tests.missing import skip_but_never_in_ci
+from tests.one_practice_trial import copy_with_one_practice_trial
 from tests.paths import ROOT
 from tests.pgbouncer import PgBouncer, find_pgbouncer
 from tests.postgres import PostgresCluster, find_binaries
@@ -38,16 +38,15 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 @pytest.fixture(scope="session")
-def sample_study() -> Study:
-    return load_study(ROOT / "equipoise" / "studies" / "blackbox-predict")
+def sample_study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """The sample study with one practice trial."""
+    return load_study(copy_with_one_practice_trial(tmp_path_factory.mktemp("sample") / "study"))
 
 
 @pytest.fixture
 def study_folder(tmp_path: Path) -> Path:
-    """A copy of the sample study."""
-    folder = tmp_path / "study"
-    copy_sample_study("blackbox-predict", folder)
-    return folder
+    """A copy of the sample study with one practice trial."""
+    return copy_with_one_practice_trial(tmp_path / "study")
 
 
 @pytest.fixture

@@ -38,11 +38,11 @@ BEFORE_FACTORS = ("study", "study_version", "study_revision", "battery", "sessio
                   "excluded_reason", "trial_index", "phase", "item_id", "task")  # fmt: skip
 SIGNALS = ("signal_hidden", "signal_away_ms", "signal_fullscreen_left", "signal_pasted", "signal_copied",
            "signal_resized", "signal_too_early", "signal_too_fast", "signal_untrusted",
-           "signal_translated")  # fmt: skip
+           "signal_translated", "signal_rules_opened", "signal_rules_ms")  # fmt: skip
 """Events during a trial that a browser records, such as a hidden page, as whole numbers. Without a browser, the values
 are missing.
 """
-LAB_SIGNALS = ("signal_too_early",)
+LAB_SIGNALS = ("signal_too_early", "signal_rules_opened", "signal_rules_ms")
 """The signals that the laboratory program records too."""
 PRESENTATION = ("stimulus_duration_ms", "presentation_frames_off", "sound_onset_ms", "sound_latency_ms")
 """Columns with the timing of a trial's screens and sounds, from the column `presentation`."""
@@ -57,13 +57,14 @@ AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "c
                  "model", "model_version", "temperature", "run", "prompt_digest", "valid", "imported_correct",
                  "reading_rule", "stop_reason", "input_tokens", "output_tokens", "prompt", "thinking",
                  "thinking_budget", "epoch", "subject")  # fmt: skip
-DERIVED = ("correct", "score", "chance", "value", "excluded_by", "counted_as", *PRESENTATION, *PATTERNS, "rt",
-           "prompt", "thinking", "thinking_budget", "epoch", "subject")  # fmt: skip
+DERIVED = ("correct", "score", "chance", "value", "excluded_by", "counted_as", "coding_name", "coded_as",
+           *PRESENTATION, *PATTERNS, "rt", "prompt", "thinking", "thinking_budget", "epoch", "subject")  # fmt: skip
 """Columns that are computed from the raw data. The data digest does not include these columns."""
 
 SINCE_THE_DIGEST = ("session_number", "study_revision", "excluded_at", "excluded_reason", "reading_rule",
                     "stop_reason", "input_tokens", "output_tokens", "signal_translated", "signal_too_fast",
-                    "presentation", "confidence", "confidence_rt_ms")  # fmt: skip
+                    "presentation", "confidence", "confidence_rt_ms", "signal_rules_opened",
+                    "signal_rules_ms")  # fmt: skip
 """Columns that were added after the data digest was defined. If such a column has no values, the digest omits the
 column. A signal that is 0 counts as no value."""
 

@@ -115,6 +115,8 @@ _TRIALS = (
     _column("signal_too_fast", "whole number", "1 if the response came within 100 ms after stimulus onset", "times"),
     _column("signal_untrusted", "whole number", "Number of presses that a program in the page made", "times"),
     _column("signal_translated", "whole number", "1 if the browser or an extension had translated the page", "times"),
+    _column("signal_rules_opened", "whole number", "Number of times that the participant opened the rules", "times"),
+    _column("signal_rules_ms", "whole number", "Time for which the rules were open", "ms"),
     _column("implausibly_fast", "true or false", "True if the response came faster than a person can read"),
     _column("same_response_run", "whole number", "Number of equal responses in a row", "responses"),
     _column("trial_type", "text", "jsPsych's name of the plugin that showed the trial"),

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.data.columns import ALLOWED, factor_columns
-from analysis.planned.study_rows import ROW_COLUMNS, demand_columns
+from analysis.planned.study_rows import ROW_COLUMNS, columns_of_codes, demand_columns
 from analysis.planned.tables import MEASURES
 from analysis.sentences import listed
 from analysis.statistics.factor_levels import level_order, level_text
@@ -111,7 +111,7 @@ class _Check:
     def __init__(self, plan: PlannedAnalyses, rows: KnownRows | None) -> None:
         self.mistakes: list[Mistake] = []
         self.rows = rows
-        made = demand_columns(plan.demands) if isinstance(plan, AnalysisPlan) else ()
+        made = (*demand_columns(plan.demands), *columns_of_codes(plan.coding)) if isinstance(plan, AnalysisPlan) else ()
         self.flags = frozenset({*plan.flags, *made})
 
     def add(self, place: Place, sentence: str) -> None:

@@ -142,7 +142,9 @@ def _results(marked: pd.DataFrame, plan: AnalysisPlan, registration: Registratio
     if not (plan.tests or plan.models):
         return results
     plan = plan_for(marked, plan.model_copy(update={"tables": {}, "confidence_ratings": {}}))
-    found = run_planned(study_rows(marked, plan.demands), plan, registration.changed_tests, rows_with_outcome)
+    found = run_planned(
+        study_rows(marked, plan.demands, plan.coding), plan, registration.changed_tests, rows_with_outcome
+    )
     models = [
         model.model.coefficients.assign(name=name)[["name", "term", "estimate", "std_error", "statistic", "p_value"]]
         for name, model in found.models.items()

@@ -3,10 +3,12 @@
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import TypeVar
 
 import pandas as pd
 
+from analysis.coding.coded_trials import code_columns, with_code_columns
 from analysis.data.columns import AFTER_FACTORS, BEFORE_FACTORS, is_graded
 from analysis.measures.accuracy import kept_trials
 from analysis.measures.demands import has_demand
@@ -14,6 +16,7 @@ from analysis.planned.named_columns import named_columns
 from analysis.planned.results import Entry, RowsOf
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.answer_coding import CODE, CODED_AS, CODING_NAME, Coding
 from experiment.study.planned_analyses import (
     Level,
     PlannedConfidence,
@@ -85,7 +88,14 @@ def demand_columns(demands: Sequence[str]) -> dict[str, str]:
     return {f"has_{demand}": demand for demand in demands}
 
 
-def study_rows(trials: pd.DataFrame, demands: Sequence[str] = ()) -> RowsOf:
+def columns_of_codes(codings: Mapping[str, Coding]) -> list[str]:
+    """Return the names of the columns that the rows of a study have because of the codings of its plan."""
+    return [CODING_NAME, CODED_AS, *code_columns(codings)] if codings else []
+
+
+def study_rows(
+    trials: pd.DataFrame, demands: Sequence[str] = (), codings: Mapping[str, Coding] = MappingProxyType({})
+) -> RowsOf:
     """Return a function for `run_planned` that returns the rows of people, of models, or of everyone.
 
     Parameters
@@ -94,6 +104,8 @@ def study_rows(trials: pd.DataFrame, demands: Sequence[str] = ()) -> RowsOf:
         The tidy table with `excluded_by`.
     demands : sequence of str
         The plan's `demands`. For each demand, the rows have a yes-no column, such as `has_beliefs`.
+    codings : mapping of Coding
+        The plan's `coding`. For each code, the rows have a yes-no column, such as `code_physical`.
 
     Notes
     -----
@@ -113,12 +125,14 @@ def study_rows(trials: pd.DataFrame, demands: Sequence[str] = ()) -> RowsOf:
             rows.select_dtypes("category").columns, "str"
         )  # A plan may combine categories with other texts.
         made = demand_columns([demand for demand in demands if demand in rows])
-        for column in made:
+        for column in (*made, *code_columns(codings)):
             if column in rows:
                 raise InputError(
-                    f"the items have a factor `{column}`, which is the name of the column for a demand. Fix: "
+                    f"the items have a factor `{column}`, which is the name of the column for a demand or a code. Fix: "
                     "rename the factor."
                 )
+        if CODED_AS in rows:
+            rows = with_code_columns(rows, codings)
         return rows.astype(texts).assign(
             response=kept["response"].map(_hashable),
             correct=kept["correct"].astype("Float64").fillna(0.0).astype("float64").where(is_graded(kept)),
@@ -148,6 +162,8 @@ VALUE = "value"
 def rows_with_outcome(rows: pd.DataFrame, planned: Entry, flags: Mapping[str, Where]) -> pd.DataFrame:
     """Return the rows that an entry of the plan can use: of graded items for `correct`, and with numbers for `value`.
 
+    An entry that uses codes of answers can use the rows with a code.
+
     Without this step, the levels of ungraded items would be levels without values, and a flag such as "wrong" would be
     false for them.
 
@@ -173,10 +189,15 @@ def rows_with_outcome(rows: pd.DataFrame, planned: Entry, flags: Mapping[str, Wh
             found &= rows["correct"].notna()
         if VALUE in columns:
             found &= rows["item_id"].isin(rows.loc[rows[VALUE].notna(), "item_id"].unique())
+        for column in columns & of_codes:
+            found &= rows[column].notna()
         return found
 
+    is_coded = CODED_AS in rows
+    of_codes = {str(name) for name in rows if name == CODED_AS or str(name).startswith(CODE)} if is_coded else set()
     named = set(named_columns(planned))
-    if not {*named, *(column for flag in flags.values() for column in flag)} & {*OF_GRADED, VALUE}:
+    used = {*named, *(column for flag in flags.values() for column in flag)}
+    if not used & {*OF_GRADED, VALUE, *of_codes}:
         return rows
     averaged = planned.of if isinstance(planned, PlannedTable) else ()
     kept = pd.Series(data=not averaged, index=rows.index)
@@ -185,6 +206,11 @@ def rows_with_outcome(rows: pd.DataFrame, planned: Entry, flags: Mapping[str, Wh
     for name in named.difference(averaged):
         kept &= has(name)
     if not kept.any():
+        if used & of_codes:
+            raise InputError(
+                f"`{min(used & of_codes)}` has no values, because no answer has a code. Fix: code the answers first, "
+                "or remove this result from the plan."
+            )
         raise InputError(
             "`value` has no values, because no response to these items is a number. Fix: remove this result from the "
             "plan."

@@ -34,6 +34,7 @@ CONSEQUENCES = {
     "item_cluster": "So every confidence interval that uses the clusters of items deviates from the {recorded} plan.",
     "by": "So the tables and figures by the factors in `by` deviate from the {recorded} plan.",
     "difficulty": "So the results by level of difficulty are exploratory.",
+    "coding": "So every result that uses codes of answers deviates from the {recorded} plan.",
     "flags": "So each result that uses a changed flag is exploratory.",
 }
 """The consequence of a change of a setting, which applies to many results."""

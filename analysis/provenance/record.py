@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.coding.coded_trials import CodedAnswers
 from analysis.data.columns import DERIVED, FORMER_COLUMNS, SIGNALS, SINCE_THE_DIGEST
 from analysis.data.tidy_table import read_trials
 from analysis.provenance.row_digest import row_digests
@@ -88,6 +89,8 @@ class Provenance:
     """Time of the analysis (UTC, ISO 8601)."""
     notes: list[str]
     """Further notes for the reader, in sentences."""
+    codes: dict[str, str] = field(default_factory=dict)
+    """Digest (SHA-256) of the codes of each coding, by the name of the coding."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the provenance as plain JSON values."""
@@ -99,11 +102,17 @@ class Provenance:
             "software": f"equipoise {self.software_version}",
             "made_at": self.made_at,
             "notes": self.notes,
+            **({"codes": self.codes} if self.codes else {}),
         }
 
 
 def provenance_of(
-    trials: pd.DataFrame, plan: AnalysisPlan, software_version: str, made_at: datetime, notes: Sequence[str] = ()
+    trials: pd.DataFrame,
+    plan: AnalysisPlan,
+    software_version: str,
+    made_at: datetime,
+    notes: Sequence[str] = (),
+    coding: Sequence[CodedAnswers] = (),
 ) -> Provenance:
     """Return the provenance of an analysis of `trials` with `plan`. `notes` are further notes for the reader."""
     studies = trials[["study", "study_version"]].drop_duplicates().sort_values(["study", "study_version"])
@@ -115,4 +124,5 @@ def provenance_of(
         software_version=software_version,
         made_at=made_at.astimezone(UTC).isoformat(timespec="seconds"),
         notes=list(notes),
+        codes={one.name: one.digest for one in coding},
     )

@@ -48,7 +48,7 @@ def items_sentences(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
     tasks = ", ".join(sorted(test["task"].unique()))
     sentences = [f"The study has {count(test['item_id'].nunique(), 'test item')} (task: {tasks})."]
     graded = is_graded(test)
-    n_ungraded = test.loc[~graded, "item_id"].nunique()
+    n_ungraded = test["item_id"].nunique() - test.loc[graded, "item_id"].nunique()
     if n_ungraded:
         which = f"{n_ungraded:,} of them" if graded.any() else "All of them"
         sentences.append(f"{which} are ungraded: no response to them is right or wrong.")

@@ -1,10 +1,12 @@
 """Write the methods section of a paper, with its references, from the plan and the results."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
 
+from analysis.coding.coded_trials import CodedAnswers
+from analysis.coding.words import coding_methods
 from analysis.data.columns import PEOPLE, is_graded
 from analysis.data.row_filters import where_words
 from analysis.exclusions.flow import Exclusions
@@ -63,6 +65,7 @@ def methods_of_study(
     tables: Mapping[str, pd.DataFrame],
     software_version: str,
     registration: Registration,
+    codings: Sequence[CodedAnswers] = (),
 ) -> Methods:
     """Return the methods section of the analysis of a study. `tables` are the tables of the analysis, by name."""
     methods = Methods()
@@ -76,6 +79,8 @@ def methods_of_study(
     methods.add(participants_sentences(exclusions))
     methods.add(items_sentences(exclusions.trials, plan))
     methods.add(exclusions_sentences(exclusions, plan))
+    sentences, cited = coding_methods(codings, plan.confidence)
+    methods.add(sentences, *cited)
     graded = is_graded(exclusions.trials)
     if len(tables["accuracy_overall"]):
         _add_accuracy(methods, plan, kinds=set(exclusions.trials.loc[graded, "kind"]), tables=tables)

@@ -52,6 +52,8 @@ REFERENCES = {
     "kish": "Kish, L. (1965). Survey sampling. Wiley.",
     "korn_graubard": "Korn, E. L., & Graubard, B. I. (1998). Confidence intervals for proportions with small expected "
     "number of positive counts estimated from survey data. Survey Methodology, 24, 193-201.",
+    "kraemer": "Kraemer, H. C. (1980). Extension of the kappa coefficient. Biometrics, 36, 207-216.",
+    "krippendorff": "Krippendorff, K. (2019). Content analysis: An introduction to its methodology (4th ed.). Sage.",
     "lo_andrews": "Lo, S., & Andrews, S. (2015). To transform or not to transform: Using generalized linear mixed "
     "models to analyse reaction time data. Frontiers in Psychology, 6, 1171.",
     "mann_whitney": "Mann, H. B., & Whitney, D. R. (1947). On a test of whether one of two random variables is "

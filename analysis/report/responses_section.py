@@ -30,7 +30,8 @@ def ungraded_words(trials: pd.DataFrame) -> str:
     """
     test = trials[trials["phase"] == "test"]
     graded = is_graded(test)
-    n_all, n_ungraded = test["item_id"].nunique(), test.loc[~graded, "item_id"].nunique()
+    n_all = test["item_id"].nunique()
+    n_ungraded = n_all - test.loc[graded, "item_id"].nunique()  # A coded item can have answers without a code.
     if not n_ungraded:
         return ""
     if not graded.any():
@@ -79,7 +80,7 @@ def responses_section(
         The figures of the analysis, with their markup.
     """
     words = ungraded_words(trials)
-    if not words:
+    if not words and "responses_overall" not in tables:  # Graded answers have shares too if they are coded.
         return None
     parts: list[dict[str, Any]] = []
     for factor, ending in _endings(plan).items():

@@ -16,6 +16,7 @@ from analysis.planned.sensitivity import overlap_sentences
 from analysis.planned.study_rows import plan_for
 from analysis.preregistration.deviations import Registration
 from analysis.provenance.record import Provenance
+from analysis.report.coding_section import coding_section
 from analysis.report.computation import rule_sentences
 from analysis.report.formatting import minute, records, shown
 from analysis.report.html import environment, with_markup
@@ -41,6 +42,7 @@ from analysis.sentences import (
 )
 from analysis.statistics.factor_levels import level_order
 from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.answer_coding import CODED_AS
 from experiment.study.planned_analyses import PlannedComparison
 
 NOT_SHOWN_OF_MODELS = ["model", "model_version", "n_items", "n_trials", "ci_low", "ci_high", "n_items_repeated",
@@ -110,6 +112,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             factors=_levels(exclusions.trials, by_factor),
             cells=of_factors,
             responses=responses_section(exclusions.trials, plan, analysis.tables, figures),
+            coding=coding_section(analysis.coding, plan.confidence),
             planned=planned_section(
                 analysis.planned, plan_for(exclusions.trials, plan), analysis.figures_of_plan, analysis.registration
             ),
@@ -128,6 +131,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
                 analysis.tables,
                 provenance.software_version,
                 analysis.registration,
+                analysis.coding,
             ),
             rules=rule_sentences(plan, [PEOPLE[kind] for kind in PEOPLE if (exclusions.trials["kind"] == kind).any()])
             if len(analysis.tables["accuracy_overall"])
@@ -360,6 +364,11 @@ def _provenance_rows(provenance: Provenance, flow: pd.DataFrame) -> list[tuple[s
         ("Study", provenance.studies),
         ("Battery (SHA-256 of its canonical form)", provenance.batteries),
         ("Data (SHA-256)", [provenance.data_digest]),
+        *(
+            [("Codes of answers (SHA-256)", [f"{name}: {one}" for name, one in provenance.codes.items()])]
+            if provenance.codes
+            else []
+        ),
         ("Exclusion steps, in order", exclusion_rules(flow)),
         ("Factors", list(plan.by) or ["none"]),
         ("Confidence intervals", [percent(plan.confidence, 0)]),
@@ -380,9 +389,10 @@ def _chance_sentence(trials: pd.DataFrame) -> str:
 
     If some items are ungraded, a second sentence says so. Without a graded item, the text is empty.
     """
-    kept = graded_trials(trials, ["item_id", "key", "chance"])
+    is_coded = trials[CODED_AS].notna() if CODED_AS in trials else pd.Series(data=False, index=trials.index)
+    kept = graded_trials(trials[~is_coded], ["item_id", "key", "chance"])
     if kept.empty:
-        return ""
+        return "The chance level of open answers is 0." if len(graded_trials(trials, ["item_id"])) else ""
     n_items_of = Counter(str(key) for key in kept.drop_duplicates("item_id")["key"])
     most, n_items = max(n_items_of.values()), n_items_of.total()
     best = sorted((key for key, n in n_items_of.items() if n == most), key=level_order)

@@ -54,6 +54,29 @@ class Port:
         return cls(Side(match[1]), int(match[2]))
 
 
+class Effect(StrEnum):
+    """Effect of atoms on a ray."""
+
+    ABSORBED = "absorbed"
+    """The atom was in the next cell and absorbed the ray."""
+    TURNED = "turned"
+    """The atom was diagonally ahead and turned the ray by 90 degrees."""
+    SENT_BACK = "sent_back"
+    """Two atoms were diagonally ahead on both sides and sent the ray back."""
+    KEPT_OUT = "kept_out"
+    """One or two atoms beside the entry cell, on the same edge, reflected the ray before it entered."""
+
+
+@dataclass(frozen=True)
+class Encounter:
+    """One or two atoms that changed the course of a ray."""
+
+    effect: Effect
+    atoms: tuple[Cell, ...]
+    n_cells: int
+    """Number of cells of the path before the encounter. The ray was in the last of these cells, or at its port if 0."""
+
+
 @dataclass(frozen=True)
 class Ray:
     """The end of a ray and its path."""
@@ -64,6 +87,8 @@ class Ray:
     """Cells of the path. If an atom absorbs the ray, the last cell is the atom's cell.
 
     The path is empty if the ray is reflected before it enters the board."""
+    encounters: tuple[Encounter, ...] = ()
+    """The atoms that changed the course of the ray, in the order of the path."""
 
 
 _INWARD = {Side.NORTH: (1, 0), Side.SOUTH: (-1, 0), Side.WEST: (0, 1), Side.EAST: (0, -1)}
@@ -102,35 +127,41 @@ def trace(atoms: Atoms, entry: Port, size: int = 8) -> Ray:
     Returns
     -------
     Ray
-        Outcome and path of the ray. Paths are reversible: if a ray from port P leaves by port Q, then a ray from port Q
-        leaves by port P.
+        Outcome, path and encounters of the ray. Paths are reversible: if a ray from port P leaves by port Q, then a ray
+        from port Q leaves by port P.
     """
     row, column = entry_cell(entry, size)
     down, right = _INWARD[entry.side]
     path = [(row, column)]
+    encounters: list[Encounter] = []
     if (row, column) in atoms:
-        return Ray("absorbed", tuple(path))
+        return Ray("absorbed", tuple(path), (Encounter(Effect.ABSORBED, ((row, column),), 0),))
     beside = ((row + right, column + down), (row - right, column - down))
     if any(cell in atoms for cell in beside):
-        return Ray("reflected", ())
+        keeping_out = tuple(cell for cell in beside if cell in atoms)
+        return Ray("reflected", (), (Encounter(Effect.KEPT_OUT, keeping_out, 0),))
     while True:
         ahead = (row + down, column + right)
         if ahead in atoms:
-            return Ray("absorbed", (*path, ahead))
+            encounters.append(Encounter(Effect.ABSORBED, (ahead,), len(path)))
+            return Ray("absorbed", (*path, ahead), tuple(encounters))
         # The two cells diagonally ahead are +-(right, down) from the cell ahead.
-        one = (ahead[0] + right, ahead[1] + down) in atoms
-        other = (ahead[0] - right, ahead[1] - down) in atoms
-        if one and other:
+        one, other = (ahead[0] + right, ahead[1] + down), (ahead[0] - right, ahead[1] - down)
+        if one in atoms and other in atoms:
+            encounters.append(Encounter(Effect.SENT_BACK, (one, other), len(path)))
             down, right = -down, -right
-        elif one:
+        elif one in atoms:
+            encounters.append(Encounter(Effect.TURNED, (one,), len(path)))
             down, right = -right, -down
-        elif other:
+        elif other in atoms:
+            encounters.append(Encounter(Effect.TURNED, (other,), len(path)))
             down, right = right, down
         else:
             row, column = ahead
             if not (1 <= row <= size and 1 <= column <= size):
                 exit_port = _port_beyond(row, column, size)
-                return Ray("reflected" if exit_port == entry else str(exit_port), tuple(path))
+                outcome = "reflected" if exit_port == entry else str(exit_port)
+                return Ray(outcome, tuple(path), tuple(encounters))
             path.append((row, column))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from batteries.errors import InputError
-from batteries.stimulus.parts import FOLDER, MEDIA_TYPES, kind_of, path_of, with_parts
+from batteries.stimulus.parts import FOLDER, MEDIA_TYPES, asset_parts, kind_of, path_of, suffix_of, with_parts
 
 MOST_MEGABYTES = {"image": 10, "sound": 20, "video": 100}
 """Largest size of one file, in megabytes of 1,000,000 bytes. Participants load every file before they need it."""
@@ -43,16 +43,31 @@ class AssetReader:
         InputError
             If a file is missing, unsafe or damaged, or if it is not the file that the battery names by its SHA-256.
         """
+        if "files" in content:
+            return {**content, "files": self._digests(content)}
         return with_parts(
             content, lambda part: {**part, **self._measured(part)} if kind_of(part) in MEDIA_TYPES else part
         )
+
+    def _digests(self, content: Mapping[str, Any]) -> dict[str, str]:
+        """Return the SHA-256 of each file that the parameters of a jsPsych plugin name, by the path of the file."""
+        digests: dict[str, str] = {}
+        paths: dict[str, str] = {}
+        for part in asset_parts(content):
+            path = path_of(part)
+            digests[path] = self._measured(part)["sha256"]
+            # A browser knows a file only by its SHA-256. So its data could not say which of two copies was chosen.
+            other = paths.setdefault(f"{digests[path]}{suffix_of(part)}", path)
+            if other != path:
+                raise InputError(f"{other} and {path} are copies of the same file. Fix: use only one of these paths.")
+        return digests
 
     def _measured(self, part: Mapping[str, Any]) -> dict[str, Any]:
         path, kind = path_of(part), str(kind_of(part))
         if (kind, path) not in self._known:
             self._known[kind, path] = read_asset(self.folder, path, kind)
         found = self._known[kind, path]
-        if part.get("sha256", found["sha256"]) != found["sha256"]:
+        if part.get("sha256") not in {None, found["sha256"]}:
             raise InputError(
                 f"{path}: the file has changed since the battery was written (its SHA-256 is {found['sha256']}). "
                 "Fix: restore the file, or delete `sha256` from the item."

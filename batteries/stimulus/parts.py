@@ -22,7 +22,7 @@ DEVICE_NAMES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in
 _FORBIDDEN = frozenset('\\:*?"<>|')
 
 
-def _checked_path(path: str) -> str:
+def checked_path(path: str) -> str:
     """Return the path of an asset. Raise ValueError if it is not a plain path inside the folder `assets`."""
     steps = path.split("/")
     if steps[0] != FOLDER or len(steps) < 2 or any(not _is_plain(step) for step in steps):
@@ -44,7 +44,7 @@ def _is_plain(step: str) -> bool:
     )
 
 
-AssetPath = Annotated[str, Field(max_length=200), AfterValidator(_checked_path)]
+AssetPath = Annotated[str, Field(max_length=200), AfterValidator(checked_path)]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
@@ -226,17 +226,28 @@ def with_parts(content: Mapping[str, Any], change: Callable[[Any], Any]) -> dict
 
 
 def asset_parts(content: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the parts with a file that an item's content (JSON values) has, in the order in which they are shown."""
+    """Yield the parts with a file that an item's content (JSON values) has, in the order in which they are shown.
+
+    A file that the parameters of a jsPsych plugin name is a part without a description (`alt`).
+    """
     for screen in content.get("screens", ()):
         yield from _with_files(screen["parts"])
     for name in LISTS_OF_PARTS:
         yield from _with_files(content.get(name))
+    for path, sha256 in content.get("files", {}).items():
+        yield {str(kind_of_file(path)): path, "sha256": sha256}
 
 
 def _with_files(entries: Any) -> Iterator[dict[str, Any]]:
     for entry in entries if isinstance(entries, list | tuple) else ():
         if isinstance(entry, dict) and kind_of(entry) in MEDIA_TYPES:
             yield entry
+
+
+def kind_of_file(path: str) -> str | None:
+    """Return `image`, `sound` or `video` by the suffix of a file; None if the suffix is not known."""
+    suffix = PurePosixPath(path).suffix.lower()
+    return next((kind for kind, types in MEDIA_TYPES.items() if suffix in types), None)
 
 
 def path_of(part: Mapping[str, Any]) -> str:

@@ -8,8 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 from markdown_it import MarkdownIt
+from pydantic import JsonValue
 
-from batteries.stimulus.parts import MEDIA_TYPES, kind_of, stored_name, with_parts
+from batteries.stimulus.parameter_files import with_addresses_replaced, with_paths_replaced
+from batteries.stimulus.parts import MEDIA_TYPES, asset_parts, kind_of, path_of, stored_name, with_parts
 
 ADDRESS = "/asset/"
 """First part of the address of each file. The second part is the SHA-256 with the suffix of the file."""
@@ -31,14 +33,37 @@ def shown_content(content: Mapping[str, Any]) -> dict[str, Any]:
 
     Each part, and each picture among the options, has `kind` (`text`, `image`, `sound` or `video`). A text has `html`.
     The other kinds have `src` (the address of the file), `alt` and the measures of the file, and its size and
-    position in degrees if the item has them.
+    position in degrees if the item has them. The parameters of a jsPsych plugin have addresses in place of the paths
+    of files, and `files` lists these addresses.
 
     Parameters
     ----------
     content
         The content of an item of a battery that was read with `load_battery`.
     """
+    if "files" in content:
+        addresses = {path_of(part): _address(part) for part in asset_parts(content)}
+        texts = {
+            name: with_paths_replaced(content[name], lambda path: addresses.get(path, path))
+            for name in ("parameters", "answers")
+        }
+        # Sorted by address, because the order of the names can give the right answer away.
+        return {**content, **texts, "files": sorted(addresses.values())}
     return with_parts(content, _shown)
+
+
+def with_paths(content: Mapping[str, Any], response: JsonValue) -> JsonValue:
+    """Return a response to an item with the paths of files in place of their addresses.
+
+    A browser knows only the addresses, and jsPsych plugins repeat them in their data.
+    """
+    if "files" not in content:
+        return response
+    return with_addresses_replaced(response, {_address(part): path_of(part) for part in asset_parts(content)})
+
+
+def _address(part: Mapping[str, Any]) -> str:
+    return f"{ADDRESS}{stored_name(part)}"
 
 
 def _shown(entry: Any) -> Any:
@@ -49,4 +74,4 @@ def _shown(entry: Any) -> Any:
         return entry
     measures = {name: entry.get(name) for name in _MEASURES[kind]}
     degrees = {name: entry[name] for name in _DEGREES if entry.get(name) is not None}
-    return {"kind": kind, "src": f"{ADDRESS}{stored_name(entry)}", "alt": entry["alt"], **measures, **degrees}
+    return {"kind": kind, "src": _address(entry), "alt": entry["alt"], **measures, **degrees}

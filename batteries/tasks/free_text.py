@@ -34,6 +34,7 @@ class FreeText(Task):
     name = "free_text"
     content_model = FreeTextContent
     wording = frozenset({"screens", "stimulus", "text", "prompt"})
+    has_open_answers = True
 
     def responses(self, content: dict[str, Any]) -> list[JsonValue]:
         return []
@@ -57,6 +58,9 @@ class FreeText(Task):
         assert isinstance(key, list)
         correct = isinstance(response, str) and comparable(response) in {comparable(str(answer)) for answer in key}
         return Score(correct, float(correct))
+
+    def open_answer(self, content: dict[str, Any], response: JsonValue) -> str | None:
+        return response if isinstance(response, str) and response.strip() else None
 
     def right_response(self, content: dict[str, Any], key: JsonValue) -> JsonValue:
         assert isinstance(key, list)

@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from batteries.canonical_json import canonical_json
 from batteries.errors import InputError
+from batteries.stimulus.parameter_files import paths_in
+from batteries.stimulus.parts import AssetPath, Digest
 from batteries.tasks.replies.reading import Reading
 from batteries.tasks.task import Feedback, Score, Task
 
@@ -25,6 +27,12 @@ class JsPsychContent(BaseModel):
         default=(),
         description="The possible answers. Each answer has fields of the plugin's data, such as {response: 0}. An "
         "ungraded item, such as a slider, can omit this field.",
+    )
+    # Empty files are left out, so that the digests of batteries without files stay the same.
+    files: dict[AssetPath, Digest | None] = Field(
+        default={},
+        description="SHA-256 of each file that `parameters` or `answers` name. Reading the battery fills it in.",
+        exclude_if=lambda files: not files,
     )
 
     @field_validator("answers")
@@ -59,7 +67,7 @@ class JsPsychPlugin(Task):
         whole = super().checked_content(content, key)
         if key is not None and key not in self.responses(whole):
             raise InputError(f"the key {key!r} is not in `answers`. Fix: use an entry of `answers` as the key.")
-        return whole
+        return _with_files(whole)
 
     def check_response(self, content: dict[str, Any], response: JsonValue) -> None:
         if not isinstance(response, dict):
@@ -120,6 +128,17 @@ class JsPsychPlugin(Task):
         if isinstance(choices, list) and choices:
             return {"response": rng.choice(choices) if "keyboard" in content["plugin"] else rng.randrange(len(choices))}
         return {"response": "simulated"}
+
+
+def _with_files(content: dict[str, Any]) -> dict[str, JsonValue]:
+    """Return a content with an entry in `files` for each file that it names. Without files, there is no such field."""
+    known: dict[str, str | None] = content.get("files", {})
+    paths = paths_in([content["parameters"], content["answers"]])
+    if unused := known.keys() - set(paths):
+        raise InputError(
+            f"`files` has the entry `{min(unused)}`, which no parameter names. Fix: delete this entry of `files`."
+        )
+    return {**content, "files": {path: known.get(path) for path in paths}} if paths else content
 
 
 def _slider_ends(parameters: dict[str, Any]) -> tuple[int, int]:

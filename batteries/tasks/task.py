@@ -29,6 +29,10 @@ class Score:
     """Credit from 0 to 1. In tasks without partial credit, the credit is 1 for a correct response, otherwise 0."""
 
 
+Sentence = tuple[str, dict[str, str | int]]
+"""Key of a sentence in the files of `experiment.texts` (one file per language), and the values for its placeholders."""
+
+
 @dataclass(frozen=True)
 class Feedback:
     """Feedback to a participant after a practice trial."""
@@ -40,6 +44,8 @@ class Feedback:
     """Values for the placeholders in the sentence."""
     solution: JsonValue
     """The right answer in a form that the page can show. The server sends it only after the response."""
+    explanation: tuple[Sentence, ...] = ()
+    """The reasons for the right answer, in order. Empty if the task explains nothing."""
 
 
 class Task(ABC):
@@ -56,6 +62,8 @@ class Task(ABC):
     """Fields of the content that contain the wording of the question. The other fields define the question itself."""
     categories: ClassVar[tuple[str, ...]] = ()
     """Categories of responses, in the order of the confusion table. Empty if the task has no categories."""
+    has_open_answers: ClassVar[bool] = False
+    """True if the response is, or contains, a text in a participant's own words (`open_answer`)."""
     allows_no_key: ClassVar[bool] = True
     """True if an item can be ungraded (`key: null`), so that no response is right or wrong."""
 
@@ -162,6 +170,10 @@ class Task(ABC):
 
     def value(self, content: dict[str, Any], response: JsonValue) -> float | None:
         """Return a response as a number for the analysis, such as a rating; None if the response is not a number."""
+        return None
+
+    def open_answer(self, content: dict[str, Any], response: JsonValue) -> str | None:
+        """Return the text of a response that coders or a rule can code; None if the response has no such text."""
         return None
 
     def choice(self, content: dict[str, Any], response: JsonValue) -> str | None:

@@ -13,6 +13,7 @@ import click
 from batteries.errors import InputError
 from equipoise.cli.analysis import analyze, audit, power
 from equipoise.cli.battery import battery
+from equipoise.cli.coding import coding
 from equipoise.cli.exports import export, import_data
 from equipoise.cli.lab import lab
 from equipoise.cli.models import models
@@ -220,8 +221,8 @@ def schema(what: str) -> None:
 
 
 for imported_command in (
-    battery, store, assignment, researchers, identities, links, recruit, models, revise, exclude, lab, analyze, audit,
-    power, export, import_data,
+    battery, store, assignment, researchers, identities, links, recruit, models, revise, exclude, lab, coding, analyze,
+    audit, power, export, import_data,
 ):  # fmt: skip
     main.add_command(imported_command)
 

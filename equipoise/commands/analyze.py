@@ -5,9 +5,11 @@ from importlib.metadata import version
 from pathlib import Path
 from textwrap import shorten
 
+import click
 import pandas as pd
 
 from analysis.any_table import analyze_table
+from analysis.coding.coders import CodersCodes
 from analysis.data.compact_columns import give_back_freed_arrays
 from analysis.data.data_file_reader import is_export
 from analysis.data.tidy_table import read_trials
@@ -26,6 +28,8 @@ from analysis.study import analyze_trials
 from batteries.errors import InputError
 from batteries.files.atomic_folder import MANIFEST
 from batteries.files.file_reading import read_yaml
+from equipoise.commands.coding.codes import codes_of_coding, withdrawn_answers
+from equipoise.commands.coding.record import CodingFolder, record_path
 from equipoise.commands.definition_changes import changes_since_sessions
 from equipoise.commands.models.canary import canary_notes
 from equipoise.commands.plan_check import check_study_plan
@@ -211,6 +215,8 @@ def _analyze_study(
             study, store, versions, batteries, first_session_start(trials), is_locked=bool(locks)
         )
         title, subject = study.definition.title, plan_subject(study)
+        for sentence in withdrawn_answers(study, trials):
+            click.echo(sentence, err=True)
         return _analyze_trials(
             trials,
             plan,
@@ -220,6 +226,7 @@ def _analyze_study(
             registered=since.registered,
             subject=subject,
             notes=[*notes, *since.notes],
+            codes=_codes_from_coders(study, trials),
             drawer=drawer,
         )
 
@@ -238,8 +245,14 @@ def _analyze_file(drawer: Drawer, data: Path, plan_path: Path, output: Path) -> 
         if is_export(data):
             plan, trials = read_yaml(plan_path, AnalysisPlan), read_trials(data)
             title = ", ".join(sorted(trials["study"].unique()))
+            for name, coding in plan.coding.items():
+                if not coding.is_by_rule:
+                    raise InputError(
+                        f"{plan_path}: the coding `{name}` is by coders, whose codes are in the folder of the study. "
+                        "Fix: analyze the study instead of a table, or delete this coding."
+                    )
             return _analyze_trials(
-                trials, plan, locks, output, title, registered=None, subject={}, notes=[], drawer=drawer
+                trials, plan, locks, output, title, registered=None, subject={}, notes=[], codes={}, drawer=drawer
             )
         planned = read_yaml(plan_path, PlannedAnalyses)
         return analyze_table(
@@ -249,6 +262,17 @@ def _analyze_file(drawer: Drawer, data: Path, plan_path: Path, output: Path) -> 
             software_version=version("equipoise"),
             registration=registration_of(locks, None, planned, {}, None),
         )
+
+
+def _codes_from_coders(study: Study, trials: pd.DataFrame) -> dict[str, CodersCodes]:
+    """Return the codes of each coding by coders. A coding without a coding study has no codes."""
+    found = {}
+    for name, coding in study.definition.analysis.coding.items():
+        if not coding.is_by_rule:
+            folder = CodingFolder(study, name)
+            is_there = record_path(folder.path).exists()
+            found[name] = codes_of_coding(folder, trials) if is_there else CodersCodes({}, {})
+    return found
 
 
 def _analyze_trials(
@@ -261,11 +285,12 @@ def _analyze_trials(
     registered: RegisteredPlan | None,
     subject: dict[str, str],
     notes: list[str],
+    codes: dict[str, CodersCodes],
     drawer: Drawer,
 ) -> Analysis:
     """Analyze a tidy table by a plan.
 
-    `locks` are the plan's locks, and `registered` is the plan in the study's store.
+    `locks` are the plan's locks, and `registered` is the plan in the study's store. `codes` are the codes from coders.
     """
     registration = registration_of(
         locks, registered, plan, subject, first_session_start(trials), exclusion_deviations(trials)
@@ -278,5 +303,6 @@ def _analyze_trials(
         software_version=version("equipoise"),
         registration=registration,
         notes=notes,
+        codes=codes,
         drawer=drawer,
     )

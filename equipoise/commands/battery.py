@@ -201,6 +201,11 @@ def battery_export(source: Path | str, form: str, output: Path | str, answers: b
         return len(set(groups.values())) or None
     practice = study.definition.practice if study else ()
     checks = study.definition.attention_checks if study else ()
+    if study and (study.definition.blocks or study.definition.order.sequence):
+        raise InputError(
+            f"{source / 'study.yaml'}: the study has `blocks` or a `sequence`, but an export in the format {form} has "
+            "the items of a group in any order. Fix: run the study with `equipoise serve`, or export the battery file."
+        )
     fixation_ms = study.definition.timing.fixation_ms if study else Timing().fixation_ms
     if form == "gorilla":
         files = gorilla_spreadsheets(battery, groups, practice, checks, fixation_ms, answers=answers)

@@ -70,7 +70,7 @@ def _run_study(name: str, folder: Path, n_participants: int, seed: int) -> None:
     """Run one sample study, from simulated participants to the report."""
     copy_sample_study(name, folder)
     study = load_study(folder)
-    click.echo(f"Study `{name}`: {len(study.test_items)} items, {study.definition.design.groups} groups.")
+    click.echo(f"Study `{name}`: {len(study.test_items)} items, {study.definition.n_groups} groups.")
     with running_server(folder) as url, progress_bar("  Responding over HTTP", n_participants) as on_done:
         simulate(url, researcher_token(study), study, n_participants, seed, on_done)
     click.echo(f"  1. {n_participants} simulated participants took the study over HTTP.")

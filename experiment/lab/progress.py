@@ -3,6 +3,7 @@
 from batteries.errors import InputError
 from batteries.stimulus.shown import shown_content
 from experiment.lab_api import OpenSession, PracticeResult
+from experiment.pages_between_trials import block_instructions, break_positions
 from experiment.plan import Phase, Plan, Trial, plan_session
 from experiment.study.definition import Study
 from experiment.texts import Texts
@@ -31,6 +32,9 @@ class SessionProgress:
         self._n_in_round = len(study.definition.practice)
         self._n_practice = sum(trial.phase is Phase.PRACTICE for trial in plan.trials)
         self.n_questions = len(plan.trials) - self._n_practice
+        planned = [(trial.phase, study.battery.by_id[trial.item_id]) for trial in plan.trials]
+        self._breaks = break_positions(study.definition, planned)
+        self._block_instructions = block_instructions(study.definition, planned)
 
     @property
     def trial(self) -> Trial | None:
@@ -44,6 +48,20 @@ class SessionProgress:
     def begins_further_round(self, trial: Trial) -> bool:
         """Return True if a trial is the first trial of the second or a later round of practice."""
         return trial.phase is Phase.PRACTICE and trial.trial_index > 0 and trial.trial_index % self._n_in_round == 0
+
+    def comes_after_break(self, trial: Trial) -> bool:
+        """Return True if there is a break before a trial."""
+        return trial.trial_index in self._breaks
+
+    def instructions_before(self, trial: Trial, is_first_of_visit: bool) -> tuple[str, ...]:
+        """Return the files with the instructions of the block that a trial begins.
+
+        At the first trial of a visit, return the instructions of the current block.
+        """
+        if not is_first_of_visit:
+            return self._block_instructions.get(trial.trial_index, ())
+        begun = [names for index, names in self._block_instructions.items() if index <= trial.trial_index]
+        return begun[-1] if begun else ()
 
     def advance(self, practice: PracticeResult | None) -> None:
         """Move to the next trial.

@@ -70,10 +70,15 @@ class PsychoPyDisplay:
 
     def show(self, picture: ScreenImage) -> None:
         wait_until(self._confirmed_until_ns)
+        self._inputs.idle = None  # Nothing of a trial moves while its rules are read.
         self._shown = self._window.prepare(picture.image)
-        self._inputs.reset_on_flip(self._window)
         self._window.show(self._shown)
         self._inputs.clear()
+
+    def ask(self, picture: ScreenImage) -> None:
+        wait_until(self._confirmed_until_ns)
+        self._inputs.reset_on_flip(self._window)
+        self.show(picture)
 
     def redraw(self, picture: ScreenImage) -> None:
         def change(prepared: Prepared) -> None:
@@ -81,6 +86,7 @@ class PsychoPyDisplay:
 
         if self._playback is not None:
             self._playback.redraw(change)
+            self._inputs.idle = self._playback.step
         else:
             change(self._shown)
             self._window.show(self._shown)

@@ -3,6 +3,7 @@
 import hashlib
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NoReturn, TypeVar
@@ -64,6 +65,14 @@ class _Stops(Exception):
         self.outcome = outcome
 
 
+class _RulesClosed(Exception):
+    """The participant closed the rules with escape."""
+
+
+def _close_rules() -> NoReturn:
+    raise _RulesClosed
+
+
 class _NotDeleted(InputError):
     """A participant withdrew, but the responses could not be deleted."""
 
@@ -104,7 +113,7 @@ class LabSession:
         self._client = lab_client
         self._display = display
         self._sheet = sheet
-        self._reader = PageReader(display, sheet, self._escaped)
+        self._reader = PageReader(display, replace(sheet, rules_hint=""), self._escaped)
         self._fixation = fixation(sheet)
         self._visitor = visitor
         self._open_attempt_log = open_attempt_log
@@ -154,11 +163,13 @@ class LabSession:
             self._welcome_back(progress, has_skipped)
             if progress.trial.phase is Phase.PRACTICE:
                 self._instruct()
-        is_after_page = True
+        is_first_of_visit = True
         while progress.trial is not None:
-            if not is_after_page:
+            if not is_first_of_visit:
                 self._page_before(progress.trial, progress)
-            is_after_page = False
+            if names := progress.instructions_before(progress.trial, is_first_of_visit):
+                self._reader.read({name: self._study.texts[name] for name in names}, self._say("continue"))
+            is_first_of_visit = False
             self._take(progress.trial, session, progress, attempt_log)
         if progress.practice is not None and progress.practice.ended is not None:
             return self._ended(progress.practice.ended)
@@ -245,7 +256,7 @@ class LabSession:
             if progress.begins_further_round(trial) and progress.practice is not None:
                 so_far = {"correct": progress.practice.correct, "needed": progress.practice.needed}
                 self._own_page("practice_again_title", self._say("practice_again", **so_far))
-        elif breaks and answered > 0 and answered % breaks.every == 0:
+        elif breaks and progress.comes_after_break(trial):
             if breaks.page:
                 self._reader.read({breaks.page: self._study.texts[breaks.page]}, self._say("continue"))
             else:
@@ -257,7 +268,9 @@ class LabSession:
         shown = ShownTrial(trial, item, timing, progress.position(trial))
         while True:
             try:
-                response = run_trial(self._display, self._sheet, self._fixation, shown, session.visit, attempt_log)
+                response = run_trial(
+                    self._display, self._sheet, self._fixation, shown, session.visit, attempt_log, self._read_rules
+                )
                 response = self._with_confidence(response, shown)
                 break
             except Escaped:
@@ -273,6 +286,13 @@ class LabSession:
         if question is None or response.missing is not None:
             return response
         return response.model_copy(update=ask_confidence(self._display, self._sheet, question, shown.progress))
+
+    def _read_rules(self) -> None:
+        """Show the rules until the participant closes them, with the last page or with escape."""
+        names = self._study.definition.timeline.rules
+        closing = PageReader(self._display, replace(self._sheet, rules_hint="", escape_hint=""), _close_rules)
+        with suppress(_RulesClosed):
+            closing.read({name: self._study.texts[name] for name in names}, self._say("close"))
 
     def _send(self, response: Response, session: OpenSession, progress: SessionProgress) -> TrialFeedback | None:
         (feedback,) = self._retry_until_stored(
@@ -296,10 +316,12 @@ class LabSession:
         note = self._say("last_practice") if is_last else ""
         moment = TrialMoment(
             response_state=ResponseState(response.response, response.response),
-            feedback=ShownFeedback(feedback.correct, feedback.message, feedback.solution, note),
+            feedback=ShownFeedback(
+                feedback.correct, feedback.message, feedback.solution, note, tuple(feedback.explanation)
+            ),
             actions=(self._reader.onward(self._say("continue")),),
         )
-        self._reader.show(shown.picture(self._sheet, moment))
+        self._reader.show(shown.picture(replace(self._sheet, rules_hint=""), moment))
 
     def _complete(self, session: OpenSession) -> VisitOutcome:
         completion = self._retry_until_stored(self._client.complete, "lab_problem")

@@ -1,7 +1,8 @@
 """One trial in the laboratory: the fixation, then the stimulus until a response or the deadline."""
 
+import time
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,7 +14,7 @@ from batteries.tasks.rating import Rating
 from experiment.lab.input.key_bindings import is_typed, keys_of, state_after
 from experiment.lab.input.response_state import ResponseState
 from experiment.lab.presentation import Onset, Played, Step
-from experiment.lab.screens.layout.screen_image import ESCAPE, ScreenImage
+from experiment.lab.screens.layout.screen_image import ESCAPE, RULES, ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.trial import trial as draw_trial
 from experiment.lab.screens.trial_header import TrialMoment
@@ -36,6 +37,9 @@ class Display(Protocol):
 
     def show(self, picture: ScreenImage) -> None:
         """Show a new screen. Earlier presses do not count for this screen."""
+
+    def ask(self, picture: ScreenImage) -> None:
+        """Show a new screen whose onset is time zero. Earlier presses do not count for this screen."""
 
     def redraw(self, picture: ScreenImage) -> None:
         """Show the screen again, with the change that a press has made. Presses during this call are kept.
@@ -140,8 +144,63 @@ class ShownTrial:
         return draw_trial(sheet, self.item.item_id, self.item.task, self.item.content, moment, before)
 
 
+class _Presses:
+    """The presses of a participant during a trial. The trial does not get the presses that open the rules."""
+
+    def __init__(self, display: Display, item: Item, read_rules: Callable[[], None] | None) -> None:
+        self._display, self._read_rules = display, read_rules
+        self._is_typed = is_typed(item.task)
+        keys = keys_of(item.task, item.content)
+        self._keys = (*keys, RULES) if read_rules else keys
+        self.n_rules_opened, self._rules_s, self._n_focus_lost = 0, 0.0, 0
+
+    @property
+    def rules_ms(self) -> int:
+        """Time for which the rules were open."""
+        return round(1000 * self._rules_s)
+
+    @property
+    def n_focus_lost(self) -> int:
+        """Number of times another window took the focus since the fixation."""
+        return self._n_focus_lost + self._display.n_focus_lost
+
+    def next(self, picture: ScreenImage, until_ms: float | None, is_reading: bool = False) -> "Press | None":
+        """Return the next press for the trial, or None after the time limit. Nothing is typed while people read.
+
+        Raises
+        ------
+        Escaped
+            If the participant pressed escape.
+        """
+        while True:
+            if self._is_typed and not is_reading:
+                press = self._display.typing(picture, until_ms)
+            else:
+                press = self._display.press(picture, self._keys, until_ms)
+            if press is not None and press.name == ESCAPE:
+                raise Escaped
+            if press is None or press.name != RULES:
+                return press
+            if self._read_rules is not None:
+                self._open_rules(self._read_rules)
+                self._display.redraw(picture)
+
+    def _open_rules(self, read_rules: Callable[[], None]) -> None:
+        self._n_focus_lost += self._display.n_focus_lost  # A new page sets the display's number to 0.
+        began_s = time.perf_counter()
+        read_rules()
+        self.n_rules_opened += 1
+        self._rules_s += time.perf_counter() - began_s
+
+
 def run_trial(
-    display: Display, sheet: Sheet, fixation: ScreenImage, shown: ShownTrial, visit: int, attempt_log: AttemptLog
+    display: Display,
+    sheet: Sheet,
+    fixation: ScreenImage,
+    shown: ShownTrial,
+    visit: int,
+    attempt_log: AttemptLog,
+    read_rules: Callable[[], None],
 ) -> Response:
     """Show a trial until a response or the deadline.
 
@@ -157,6 +216,9 @@ def run_trial(
         Number of the visit in which the session is running.
     attempt_log
         The log of attempts at trials and of frame intervals.
+    read_rules
+        Function that shows the rules until the participant closes them. It is called if the sheet has a hint about the
+        rules, and the participant presses its key.
 
     Raises
     ------
@@ -164,22 +226,22 @@ def run_trial(
         If the participant pressed escape. No response is stored then.
     """
     item, content = shown.item, shown.content
-    keys = keys_of(item.task, content)
+    presses = _Presses(display, item, read_rules if sheet.rules_hint else None)
     asking = shown.picture(sheet, TrialMoment())
     first = shown.picture(sheet, TrialMoment(is_reading=True)) if shown.reading_ms else asking
     screens, changes = steps_before(sheet, content), steps_after(sheet, item, shown.moment)
     stimulus = [Step(first, content.get("stimulus_ms"), content.get("stimulus", ())), *changes]
     try:
         onset = display.fixate(fixation, screens, stimulus, shown.timing.fixation_ms, shown.trial.phase)
-        n_too_early = display.discard_early_presses(first, keys)
+        n_too_early = display.discard_early_presses(first, keys_of(item.task, content))
         # As on the web, a trial begins when its stimulus is visible.
         attempt = attempt_log.begin(shown.trial.trial_index)
         attempt_log.note_frames(visit, shown.trial.trial_index, attempt, onset.frame_intervals_ms)
         if shown.reading_ms:
-            while _press(display, first, keys, shown.reading_ms) is not None:
+            while presses.next(first, shown.reading_ms, is_reading=True) is not None:
                 n_too_early += 1
             display.redraw(asking)
-        press, response = _respond(display, sheet, shown, asking)
+        press, response = _respond(display, sheet, shown, asking, presses)
     finally:
         played = display.stop()
     is_withheld = press is None and bool(content.get("withhold"))
@@ -199,8 +261,8 @@ def run_trial(
         shown_at=onset.shown_at,
         onset_source=onset.onset_source,
         frames_dropped=onset.frames_dropped,
-        focus_lost=display.n_focus_lost,
-        signals=Signals(too_early=n_too_early) if n_too_early else None,
+        focus_lost=presses.n_focus_lost,
+        signals=_signals(n_too_early, presses),
         presentation=_presentation(onset, played),
     )
 
@@ -214,12 +276,15 @@ def ask_confidence(display: Display, sheet: Sheet, question: Confidence, progres
         If the participant pressed escape.
     """
     content = {"text": "", **question.model_dump(mode="json")}
+    sheet = replace(sheet, rules_hint="")  # The rules belong to the question before.
     state, moment = ResponseState(), TrialMoment(progress=progress)
     picture = draw_trial(sheet, "confidence", Rating.name, content, moment)
-    display.show(picture)
+    display.ask(picture)
     while True:
-        press = _press(display, picture, keys_of(Rating.name, content), None)
+        press = display.press(picture, keys_of(Rating.name, content))
         assert press is not None  # There is no time limit.
+        if press.name == ESCAPE:
+            raise Escaped
         before, state = state, state_after(Rating.name, content, state, press.name, is_rtl=sheet.direction == "rtl")
         if state == before:
             continue
@@ -232,12 +297,12 @@ def ask_confidence(display: Display, sheet: Sheet, question: Confidence, progres
 
 
 def _respond(
-    display: Display, sheet: Sheet, shown: ShownTrial, asking: ScreenImage
+    display: Display, sheet: Sheet, shown: ShownTrial, asking: ScreenImage, presses: _Presses
 ) -> "tuple[Press | None, JsonValue]":
     """Wait for a response. Return the press that gave it, and the response; None and None after the deadline."""
     item, state = shown.item, ResponseState()
     while True:
-        press = _answer(display, asking, item, shown.deadline_ms)
+        press = presses.next(asking, shown.deadline_ms)
         if press is None:
             return None, None
         before = state
@@ -258,17 +323,6 @@ def _presentation(onset: Onset, played: Played) -> Presentation | None:
     return None if found == Presentation() else found
 
 
-def _answer(display: Display, picture: ScreenImage, item: Item, until_ms: float | None) -> "Press | None":
-    if not is_typed(item.task):
-        return _press(display, picture, keys_of(item.task, item.content), until_ms)
-    press = display.typing(picture, until_ms)
-    if press is not None and press.name == ESCAPE:
-        raise Escaped
-    return press
-
-
-def _press(display: Display, picture: ScreenImage, keys: Collection[str], until_ms: float | None) -> "Press | None":
-    press = display.press(picture, keys, until_ms)
-    if press is not None and press.name == ESCAPE:
-        raise Escaped
-    return press
+def _signals(n_too_early: int, presses: _Presses) -> Signals | None:
+    signals = Signals(too_early=n_too_early, rules_opened=presses.n_rules_opened, rules_ms=presses.rules_ms)
+    return None if signals == Signals() else signals

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from experiment.study.answer_coding import Coding, CodingName
 from experiment.study.exclusion_rules import ExclusionRule
 from experiment.study.former_names import with_present_columns
 from experiment.study.planned_analyses import Name, PlannedAnalyses, PlannedComparison, PlannedSignal
@@ -76,6 +77,13 @@ class AnalysisPlan(PlannedAnalyses):
     comparisons: dict[Name, PlannedComparison] = Field(
         default_factory=dict,
         description="Comparisons of people with models, by name, in addition to the comparison by the factors in `by`.",
+    )
+    coding: dict[CodingName, Coding] = Field(
+        default_factory=dict,
+        description=(
+            "Codings of open answers, by name. The column `coded_as` has the code of each answer. For each code, "
+            "there is a yes-no column such as `code_physical`."
+        ),
     )
 
     @model_validator(mode="before")

@@ -6,14 +6,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from batteries.canonical_json import digest
 from batteries.design import Design
 from batteries.items import Battery, Item
 from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.blocks import Blocks
 from experiment.study.demographics import DemographicQuestion
 from experiment.study.exclusion_rules import AttentionCheckRule
+from experiment.study.look import Look
 from experiment.study.recruitment import Recruitment
 from experiment.study.timeline import Confidence, Device, PracticeCriterion, Resume, Timeline, Timing
 from experiment.texts import Texts, texts_in
@@ -28,6 +30,21 @@ class MaxRun(BaseModel):
     length: int = Field(ge=1, description="Longest allowed run, in trials.")
 
 
+class ItemSequence(BaseModel):
+    """Rule that test items with the same levels of the factors in `of` follow each other, in ascending order of `by`.
+
+    All items of a sequence must be in the same counterbalance group; the design `deal` deals whole sequences. An item
+    that has none of the factors in `of` is in no sequence. No attention check and no break is inside a sequence.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    of: tuple[str, ...] = Field(min_length=1, description="Factors whose combined levels define a sequence.")
+    by: str = Field(
+        description="Factor that orders the items of a sequence: numbers by value, then texts by Unicode code point."
+    )
+
+
 class Order(BaseModel):
     """Constraints on the order of trials. Practice always comes first."""
 
@@ -36,11 +53,25 @@ class Order(BaseModel):
     attention_check_spacing: int = Field(
         default=3,
         ge=1,
-        description="Fewest test trials before the first attention check, between checks, and after the last check.",
+        description=(
+            "Fewest test trials before the first attention check, between checks, and after the last check. With "
+            "`sequence`, a whole sequence counts as one trial."
+        ),
     )
     max_run: MaxRun | None = Field(
-        default=None, description="Longest run of trials with equal levels; no limit if omitted."
+        default=None,
+        description="Longest run of trials with equal levels, within a block; no limit if omitted.",
     )
+    sequence: ItemSequence | None = Field(
+        default=None,
+        description="Test items that follow each other, such as a study list and its probe; none if omitted.",
+    )
+
+    @model_validator(mode="after")
+    def _has_one_rule(self) -> "Order":
+        if self.max_run is not None and self.sequence is not None:
+            raise ValueError("`max_run` and `sequence` cannot be combined. Fix: delete one of them.")
+        return self
 
 
 class Plugin(BaseModel):
@@ -73,6 +104,10 @@ class StudyDefinition(BaseModel):
     attention_checks: tuple[str, ...] = Field(default=(), description="Item ids of the attention checks.")
     design: Design = Field(description="Assignment of the test items to counterbalance groups.")
     order: Order = Field(default_factory=Order, description="Constraints on the order of trials.")
+    blocks: Blocks | None = Field(
+        default=None,
+        description="Blocks of test trials with instructions and an order; if omitted, the test is one block.",
+    )
     timing: Timing = Field(default_factory=Timing, description="Durations of a trial.")
     confidence: Confidence | None = Field(
         default=None,
@@ -81,6 +116,7 @@ class StudyDefinition(BaseModel):
     timeline: Timeline = Field(default_factory=Timeline, description="The participants' pages.")
     device: Device = Field(default_factory=Device, description="Requirements for a participant's device.")
     resume: Resume = Field(default_factory=Resume, description="Rules for participants who open their session again.")
+    look: Look = Field(default_factory=Look, description="The study's own colour and logo.")
     texts: dict[str, str] = Field(
         default_factory=dict,
         description="Texts that replace texts of the catalogue, by name; `{...}` in a text is a placeholder.",
@@ -105,6 +141,19 @@ class StudyDefinition(BaseModel):
         default_factory=AnalysisPlan, description="The analysis, fixed before the researchers see data."
     )
 
+    @property
+    def n_groups(self) -> int:
+        """Number of counterbalance groups of sessions: the design's groups of items, each with every order of blocks.
+
+        Group g has the items of the design's group (g - 1) mod `design.groups` + 1.
+        """
+        return self.design.groups * (len(self.blocks.orders) if self.blocks else 1)
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """The names of all Markdown files with the participants' pages."""
+        return self.timeline.texts + (self.blocks.pages if self.blocks else ())
+
 
 @dataclass(frozen=True)
 class Study:
@@ -114,7 +163,7 @@ class Study:
     definition: StudyDefinition
     battery: Battery
     groups: Mapping[str, int]
-    """Counterbalance group (from 1) of every test item, by item id."""
+    """Group of the design (from 1) of every test item, by item id."""
     texts: Mapping[str, str]
     """Texts by file name: pages (Markdown), questions about the participant (YAML), and plugins (JavaScript)."""
     demographics: tuple[DemographicQuestion, ...] = ()
@@ -146,11 +195,12 @@ class Study:
 
     @cached_property
     def test_items_by_group(self) -> dict[int, list[Item]]:
-        """The test items of each group, ordered by id."""
-        by_group: dict[int, list[Item]] = {}
+        """The test items of each group of sessions, ordered by id."""
+        dealt: dict[int, list[Item]] = {}
         for item in self.test_items:
-            by_group.setdefault(self.groups[item.item_id], []).append(item)
-        return by_group
+            dealt.setdefault(self.groups[item.item_id], []).append(item)
+        n_dealt = self.definition.design.groups
+        return {group: dealt[(group - 1) % n_dealt + 1] for group in range(1, self.definition.n_groups + 1)}
 
     @cached_property
     def digest(self) -> str:

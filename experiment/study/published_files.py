@@ -23,6 +23,9 @@ def files_named_in(definition: StudyDefinition) -> Iterator[tuple[Location, str]
             yield ("timeline", field), name
     if timeline.breaks and timeline.breaks.page is not None:
         yield ("timeline", "breaks", "page"), timeline.breaks.page
+    for level, block in enumerate(definition.blocks.levels if definition.blocks else ()):
+        for index, name in enumerate(block.instructions):
+            yield ("blocks", "levels", level, "instructions", index), name
     for plugin, described in definition.plugins.items():
         yield ("plugins", plugin, "file"), described.file
 

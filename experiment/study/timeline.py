@@ -40,6 +40,13 @@ class Timeline(BaseModel):
     )
     fullscreen: bool = Field(default=False, description="true: ask participants to use the full screen.")
     instructions: tuple[str, ...] = Field(default=(), description="Files with the instructions, one page each.")
+    rules: tuple[str, ...] = Field(
+        default=(),
+        description=(
+            "Files that participants can read again during a trial, with the button *Rules*. Usually these are files "
+            "of `instructions`."
+        ),
+    )
     breaks: Break | None = Field(default=None, description="Breaks between questions; none if omitted.")
     debrief: str | None = Field(default=None, description="File shown at the end.")
     contact: str | None = Field(
@@ -49,10 +56,11 @@ class Timeline(BaseModel):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The names of all Markdown files."""
+        """The names of all Markdown files, each once."""
         pause = self.breaks.page if self.breaks else None
         single = (self.consent, pause, self.debrief, self.contact)
-        return (*self.information, *self.instructions, *(name for name in single if name is not None))
+        named = (*self.information, *self.instructions, *(name for name in single if name is not None), *self.rules)
+        return tuple(dict.fromkeys(named))
 
 
 class Timing(BaseModel):

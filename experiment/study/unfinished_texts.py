@@ -27,7 +27,7 @@ class Gap:
 
 def find_gaps(study: Study) -> list[Gap]:
     """Return the marks in the study's pages, and in the title and the texts of study.yaml, in this order."""
-    pages = dict.fromkeys(study.definition.timeline.texts)
+    pages = dict.fromkeys(study.definition.pages)
     return [gap for name in pages for gap in _in_page(name, study.texts[name])] + list(_in_definition(study))
 
 

@@ -3,7 +3,7 @@
 from flask import Response, render_template, request
 
 from server.context import context
-from server.participants.participant_json import embedded
+from server.participants.page_html import embedded_html
 
 TEXTS = {404: "page_not_found", 405: "page_not_found"}
 """For each status, the key of the sentence for participants. Other statuses below 500 show the server's message."""
@@ -33,6 +33,6 @@ def error_page(message: str, status: int) -> Response:
         title="page_not_found_title" if status in TEXTS else "error_title",
         name=name,
         message=message,
-        contact_html=embedded(study.texts[contact]) if contact else None,
+        contact_html=embedded_html(study.texts[contact], study.words) if contact else None,
     )
     return Response(page, status, mimetype="text/html")

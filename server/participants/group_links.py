@@ -18,7 +18,7 @@ def group_of(study: Study, signing_key: str, token: str) -> int | None:
     if value is None or not value.isdecimal():
         return None
     group = int(value)
-    return group if 1 <= group <= study.definition.design.groups else None
+    return group if 1 <= group <= study.definition.n_groups else None
 
 
 def _purpose(study: Study) -> str:

@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from markdown_it import MarkdownIt
-
-from batteries.stimulus.shown import html, shown_content
+from batteries.stimulus.shown import shown_content
+from experiment.pages_between_trials import block_instructions, break_positions
 from experiment.participant_api import (
     CompletedSessionReply,
     CompletionReply,
@@ -30,6 +29,7 @@ from experiment.web.requirements import needs_sound
 from server.context import context
 from server.participants import participant_auth, practice_criterion
 from server.participants.attention_checks import has_passed_checks
+from server.participants.page_html import page_html
 from server.participants.practice_criterion import Judged
 from server.store import Release, SessionPlan, SlotState, StoredSession
 
@@ -43,22 +43,10 @@ ENDED_BECAUSE = {
 
 AnySession = SessionReply | CompletedSessionReply | EndedSessionReply
 
-_markdown = MarkdownIt("commonmark", {"html": False})
-
-
-def embedded(markdown: str) -> str:
-    """Return Markdown as HTML with all headings one level lower, for a page that already has a title."""
-    tokens = _markdown.parse(markdown)
-    for token in tokens:
-        if token.type in {"heading_open", "heading_close"}:
-            token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
-    rendered: str = _markdown.renderer.render(tokens, _markdown.options, {})
-    return rendered
-
 
 def page(texts: Mapping[str, str], name: str | None) -> str | None:
     """Return the page `name` of a study as HTML, or None if `name` is None."""
-    return None if name is None else html(texts[name])
+    return None if name is None else page_html(texts[name], context().study.words)
 
 
 def consent_digest(study: Study) -> str | None:
@@ -94,10 +82,11 @@ def study_json(
     return {
         "title": definition.title,
         "language": definition.language,
-        "information_html": [html(study.texts[name]) for name in timeline.information],
+        "information_html": [page_html(study.texts[name], study.words) for name in timeline.information],
         "consent_html": page(study.texts, timeline.consent),
         "consent_digest": consent_digest(study),
-        "instructions_html": [html(study.texts[name]) for name in timeline.instructions],
+        "instructions_html": [page_html(study.texts[name], study.words) for name in timeline.instructions],
+        "rules_html": [page_html(study.texts[name], study.words) for name in timeline.rules],
         "contact_html": page(study.texts, timeline.contact),
         "device": {**definition.device.model_dump(), "sound": needs_sound(study)},
         "fullscreen": timeline.fullscreen,
@@ -133,6 +122,7 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
     plan, definition = stored.plan, stored.plan.definition
     breaks, criterion = definition.timeline.breaks, definition.practice_criterion
     is_completed = stored.session.status is Status.COMPLETED
+    trials = [(trial.phase, trial.item) for trial in plan.trials]
     body: SessionReply = {
         "session": plan.session,
         "kind": plan.kind,
@@ -143,7 +133,17 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
         "deadline_ms": definition.timing.deadline_ms,
         "interrupted_trial": definition.resume.interrupted_trial,
         "demographics": [] if stored.has_demographics else _questions(stored),
-        "breaks": {"every": breaks.every, "page_html": page(plan.texts, breaks.page)} if breaks else None,
+        "breaks": {"before": break_positions(definition, trials), "page_html": page(plan.texts, breaks.page)}
+        if breaks
+        else None,
+        # Without the levels of blocks, because a level may reveal the right response.
+        "blocks": [
+            {
+                "trial_index": index,
+                "instructions_html": [page_html(plan.texts[name], context().study.words) for name in names],
+            }
+            for index, names in block_instructions(definition, trials).items()
+        ],
         "confidence": definition.confidence.model_dump(mode="json") if definition.confidence else None,
         "practice_rounds": criterion.rounds if criterion else 1,
         "next_trial_index": judged.next_trial_index if judged and judged.passed else stored.n_answered,

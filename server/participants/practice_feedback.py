@@ -17,15 +17,21 @@ def feedback(plan: SessionPlan, response: Response) -> FeedbackReply | None:
     trial = plan.trials[response.trial_index]
     if trial.phase is not Phase.PRACTICE or not trial.item.is_graded:
         return None
+    task = task_named(trial.item.task)
     if response.missing is None:
-        found = task_named(trial.item.task).feedback(trial.item.content, trial.item.key, response.response)
+        found = task.feedback(trial.item.content, trial.item.key, response.response)
+    elif response.missing == "deadline":
+        found = Feedback(False, "too_slow", {}, task.right_response(trial.item.content, trial.item.key))
     else:
         found = Feedback(False, "answer_too_large", {}, None)
+    words = context().study.words
     reply: FeedbackReply = {
         "correct": found.correct,
-        "message": context().study.words.say(found.text, **found.values),
+        "message": words.say(found.text, **found.values),
         "solution": found.solution,
     }
+    if found.explanation:
+        reply["explanation"] = [words.say(text, **values) for text, values in found.explanation]
     if practice_criterion.ends_round(plan, response.trial_index):
         judged = practice_criterion.judge(plan, context().store.responses(plan.session), response.trial_index)
         reply["practice"] = participant_json.practice_json(plan, judged)

@@ -7,6 +7,9 @@ from importlib.resources import files
 from flask import Blueprint, Response, current_app, make_response, render_template, request, send_from_directory
 from werkzeug.exceptions import NotFound
 
+from batteries.stimulus.parts import stored_name
+from experiment.study.look import stylesheet
+from server.asset_copies import logo_part
 from server.context import context
 from server.participants import participant_auth, participant_json
 from server.request_body import RESPONSES_ADDRESS, largest_body
@@ -27,6 +30,17 @@ def _study_page() -> Response:
     )
     participant_auth.send_check_cookie(response)
     return response
+
+
+@web_client.app_context_processor
+def study_look() -> dict[str, str | None]:
+    """Return what the templates of the participants' pages show of the study's own look."""
+    study = context().study
+    css, logo = stylesheet(study.definition.look), logo_part(study)
+    return {
+        "look_address": None if css is None else f"/study/{participant_json.digest_of(css)}.css",
+        "logo_address": None if logo is None else f"/asset/{stored_name(logo)}",
+    }
 
 
 @web_client.get("/static/<path:name>")
@@ -62,7 +76,21 @@ def plugin(digest: str) -> Response:
     study = context().study
     for plugin in study.definition.plugins.values():
         if participant_json.digest_of(study.texts[plugin.file]) == digest:
-            response = Response(study.texts[plugin.file], mimetype="text/javascript")
-            response.headers["Cache-Control"] = "max-age=31536000, immutable"
-            return response
+            return _lasting(study.texts[plugin.file], "text/javascript")
     raise NotFound
+
+
+@web_client.get("/study/<digest>.css")
+def look(digest: str) -> Response:
+    """Return the rules with the study's colour, if they have this digest."""
+    css = stylesheet(context().study.definition.look)
+    if css is None or participant_json.digest_of(css) != digest:
+        raise NotFound
+    return _lasting(css, "text/css")
+
+
+def _lasting(text: str, mimetype: str) -> Response:
+    """Return a text that never changes under its address."""
+    response = Response(text, mimetype=mimetype)
+    response.headers["Cache-Control"] = "max-age=31536000, immutable"
+    return response

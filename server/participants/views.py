@@ -11,6 +11,7 @@ from flask import Blueprint, Response, jsonify, request
 from werkzeug.exceptions import TooManyRequests
 
 from batteries.errors import InputError
+from batteries.stimulus.shown import with_paths
 from batteries.tasks import task_named
 from batteries.tasks.rating import check_point
 from experiment.participant_api import (
@@ -156,18 +157,17 @@ def respond() -> tuple[Response, int]:
     if body.session != plan.session:
         # The page was offline while another session began in the same browser.
         raise Refusal("other_session")
-    for response in body.responses:
-        _check_response(plan, response)
-    passed_over = _passed_over(plan, body.responses)
-    is_new = parts.store.add_responses(plan.session, token_digest, body.responses, passed_over)
+    responses = [_checked_response(plan, response) for response in body.responses]
+    passed_over = _passed_over(plan, responses)
+    is_new = parts.store.add_responses(plan.session, token_digest, responses, passed_over)
     if parts.preview is None:
         figures().stored.inc(sum(is_new))
-    if any(practice_criterion.ends_round(plan, response.trial_index) for response in body.responses):
+    if any(practice_criterion.ends_round(plan, response.trial_index) for response in responses):
         now = parts.store.find_session(token_digest)
         if now is not None:
             practice_criterion.release_if_failed(parts.store, now)
     stored: list[StoredResponseReply] = [
-        {"response_id": response.response_id, "feedback": feedback(plan, response)} for response in body.responses
+        {"response_id": response.response_id, "feedback": feedback(plan, response)} for response in responses
     ]
     reply: ResponsesReply = {"responses": stored}
     return jsonify(reply), 201 if any(is_new) else 200
@@ -324,7 +324,8 @@ def _session() -> StoredSession:
     return stored
 
 
-def _check_response(plan: SessionPlan, response: TrialResponse) -> None:
+def _checked_response(plan: SessionPlan, response: TrialResponse) -> TrialResponse:
+    """Check a response, and return it with the paths of files in place of their addresses."""
     if response.trial_index >= len(plan.trials):
         raise BadRequest(
             f"There is no trial {response.trial_index} in this session. Fix: send the index of a trial in the "
@@ -340,6 +341,7 @@ def _check_response(plan: SessionPlan, response: TrialResponse) -> None:
             _check_confidence(plan.definition.confidence, response)
     except InputError as error:
         raise BadRequest(f"Trial {response.trial_index}: {error}") from None
+    return response.model_copy(update={"response": with_paths(trial.item.content, response.response)})
 
 
 def _check_confidence(scale: Confidence | None, response: TrialResponse) -> None:

@@ -6,7 +6,7 @@ from werkzeug.exceptions import TooManyRequests
 from server.context import context
 from server.logs import logger
 from server.metrics import note_unavailable
-from server.participants.participant_json import embedded
+from server.participants.page_html import embedded_html
 from server.request_body import read_field
 from server.security.fetch_metadata import refuse_other_sites
 from server.store import Store, StoreUnavailable
@@ -68,7 +68,7 @@ def _page(code: str = "", problem: str | None = None, is_done: bool = False) -> 
     return render_template(
         "withdraw.html",
         study=study,
-        contact_html=embedded(study.texts[contact]) if contact else None,
+        contact_html=embedded_html(study.texts[contact], study.words) if contact else None,
         code=code,
         problem=problem,
         is_done=is_done,

@@ -112,7 +112,7 @@ def study_request(study: Study, group_tokens: Mapping[int, str] | None = None) -
 
 def _places(study: Study, settings: ProlificSettings) -> int:
     recruitment = study.definition.recruitment
-    groups, per_group = study.definition.design.groups, recruitment.quota_per_group
+    groups, per_group = study.definition.n_groups, recruitment.quota_per_group
     limits = [limit for limit in (recruitment.quota, per_group and per_group * groups) if limit is not None]
     if settings.places is None and not limits:
         raise InputError(

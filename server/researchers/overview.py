@@ -43,6 +43,7 @@ SIGNAL_WORDS = {
     "too_fast": "a response came faster than a reaction",
     "untrusted": "an input came from a program",
     "translated": "the page was translated",
+    "rules_opened": "the participant opened the rules",
     "frames_dropped": "the screen dropped frames",
 }
 

@@ -177,7 +177,7 @@ def begin() -> Response | tuple[str, int]:
     if context().settings.processes > 1:
         return _refused(sign_in, "A preview needs a server with one process. Fix: serve a copy of the study locally.")
     group, seed = (_number(read_field(name)) for name in ("group", "seed"))
-    n_groups = context().study.definition.design.groups
+    n_groups = context().study.definition.n_groups
     if group is None or not 1 <= group <= n_groups or seed is None or not 1 <= seed <= LARGEST_SEED:
         return _refused(
             sign_in,

@@ -15,6 +15,7 @@ from typing import Any
 
 from experiment.plan import Phase
 from experiment.records import Kind
+from experiment.study.definition import StudyDefinition
 from server.store.checksums import FIXED, RESPONSE_COLUMNS, SESSIONS, beginning_of_session, is_link_of_response, link
 from server.store.database import Database
 from server.store.models import FORMER_REASONS, Access, Release, SlotState
@@ -359,7 +360,6 @@ def _check_totals(db: Database, totals_here: dict[str, list[int]]) -> Iterator[s
 def _n_groups(definition: str) -> int:
     """Return the number of groups in a definition; 0 if the definition is unreadable, which another check reports."""
     try:
-        n_groups: int = json.loads(definition)["design"]["groups"]
-    except (ValueError, KeyError, TypeError):
+        return StudyDefinition.model_validate_json(definition).n_groups
+    except ValueError:
         return 0
-    return n_groups

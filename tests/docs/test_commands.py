@@ -14,6 +14,7 @@ import equipoise as eq
 from experiment.load_study import load_study
 from tests.docs.pages import FENCE, Reader, blocks_of, commands_of, shows
 from tests.docs.test_docs import DOCS, PAGES, name_of, text_of
+from tests.equipoise.commands.coding.coding_studies import make_study
 from tests.equipoise.commands.store.commands import answer, make_small_study, on_a_file
 from tests.experiment.models.imports.fabricated import ids_of, openai_failure, openai_line, right, write_lines
 from tests.experiment.models.imports.planted_tokens import planted_tokens
@@ -240,11 +241,25 @@ def stored_black_box_runs(test_data: Path) -> None:
             file.write_text(json.dumps({**whole, "results": results}), encoding="utf-8")
 
 
+def answered_study() -> None:
+    """Make a study with open answers of simulated participants, and with the plan of the page."""
+    make_study(Path("my-study"))
+    definition = Path("my-study/study.yaml")
+    text = definition.read_text(encoding="utf-8").partition("analysis:")[0]
+    definition.write_text(text + example("how-to/code-open-answers.md", "yaml"), encoding="utf-8")
+    eq.simulate("my-study", n_participants=4, seed=3)
+
+
+def codes_of_simulated_coders() -> None:
+    eq.simulate("my-study/data/coding/reasons", n_participants=2, seed=4)
+
+
 PREPARED: dict[str, Callable[[], None]] = {
     "README.md": files_of_the_readme,
     "explanation/how-responses-are-stored.md": simulated_study,
     "how-to/analyze.md": simulated_study,
     "how-to/check-a-study.md": new_study,
+    "how-to/code-open-answers.md": answered_study,
     "how-to/design-a-session.md": session_of_a_page,
     "how-to/import-model-runs.md": replies,
     "how-to/plan-an-analysis.md": any_table,
@@ -258,6 +273,7 @@ PREPARED: dict[str, Callable[[], None]] = {
 """The study and the files that a page takes for granted. Without an entry, the page begins in an empty folder."""
 
 BEFORE: dict[str, Callable[[], None]] = {
+    "equipoise coding agreement my-study": codes_of_simulated_coders,
     "equipoise check my-study --no-browser": contact_of_the_tutorial,
     "equipoise recruit prolific my-study --draft": recruitment_of_the_tutorial,
     "equipoise lab upload my-study --store lab-b.db --into my-study/data/equipoise.db": second_laboratory,

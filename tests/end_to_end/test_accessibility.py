@@ -16,10 +16,11 @@ from equipoise.studies import copy_sample_study
 from tests.end_to_end.test_pictures_and_sounds import take as take_pictures
 from tests.end_to_end.test_question_tasks import copy_question_study
 from tests.end_to_end.test_question_tasks import take as take_questions
-from tests.end_to_end.visitor import STAGES, Visitor, Walker
+from tests.end_to_end.visitor import DESKTOP, PHONE, STAGES, Visitor, Walker
 from tests.end_to_end.whole_study import PRACTICE, make_whole_study
 from tests.picture_study import make_picture_study
 from tests.server_process import running_server
+from tests.timed_study import CONFIDENCE, MASK, RED, TONE, choice, keypress, make_timed_study, recall
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 NARROW = {"width": 320, "height": 640}
@@ -115,6 +116,53 @@ def test_pictures_videos_and_several_answers_are_accessible(visit: Any, tmp_path
     with running_server(folder) as url:
         visitor: Visitor = visit(url)
         take_pictures(visitor, "mouse", lambda name: look_at(visitor, f"picture-{name}"))
+
+
+@pytest.mark.parametrize("language", ["ar", "en"])
+@pytest.mark.parametrize("size", [PHONE, DESKTOP])
+def test_screens_fast_responses_recall_and_confidence_are_accessible(
+    visit: Any, tmp_path: Path, language: str, size: dict[str, int]
+) -> None:
+    screens = [{"parts": [{"text": "Remember these words."}, RED, TONE]}]
+    items = [
+        keypress("without prompt", "word", screens=screens, stimulus=[RED], stimulus_ms=50, mask=[MASK]),
+        keypress("slow", "one", window_ms=5_000, text="A text", prompt="Which?", keys={"f": "one", "j": "two"}),
+        recall("Which words?", ["apple"]),
+        choice("test"),
+    ]
+    folder = make_timed_study(tmp_path / "study", items, f"language: {language}\n{CONFIDENCE}", practice=3)
+    name = f"timed-{language}-{size['width']}"
+    with running_server(folder) as url:
+        visitor: Visitor = visit(url, viewport=size)
+        page = visitor.page
+        page.locator("#page-next").click()
+        expect(page.locator(".buttons")).to_have_count(1)
+        page.locator(".server-html h1").wait_for()
+        page.locator("#page-next").click()
+        page.locator("#screen-continue").wait_for()
+        look_at(visitor, f"{name}-screen")
+        page.keyboard.press(" ")
+        page.locator(".keypress").wait_for()
+        look_at(visitor, f"{name}-keypress")
+        page.keyboard.press("f")
+        page.locator(".confidence").wait_for()
+        look_at(visitor, f"{name}-confidence")
+        page.keyboard.press("3")
+        page.locator(".verdict").wait_for()
+        look_at(visitor, f"{name}-keypress-feedback")
+        page.locator("#feedback-continue").click()
+        page.locator(".verdict.wrong").wait_for()
+        look_at(visitor, f"{name}-too-slow")
+        page.locator("#feedback-continue").click()
+        page.locator(".recall").wait_for()
+        for entry in ("apple", "a long entry with several words"):
+            page.keyboard.type(entry)
+            page.keyboard.press("Enter")
+        look_at(visitor, f"{name}-recall")
+        page.locator("#submit-response").click()
+        page.locator("[data-point='3']").click()
+        page.locator(".verdict").wait_for()
+        look_at(visitor, f"{name}-recall-feedback")
 
 
 @pytest.mark.parametrize("language", ["ar", "en"])

@@ -28,6 +28,7 @@ from tests.engines import (
 from tests.missing import skip_but_never_in_ci
 from tests.server_process import running_server
 from tests.silent_network import SilentNetwork
+from tests.timed_study import CONFIDENCE, MASK, RED, TONE, keypress, make_timed_study, recall
 from tests.x_server import x_server
 
 RIGHT_OPTIONS = PRACTICE | {CHECK: 2}
@@ -245,3 +246,54 @@ def test_a_study_with_every_part_survives_a_killed_browser(
     assert {"consent", "demographics", "full screen", "page"} <= set(participant.stages)
     (session,) = query(folder, "SELECT demographics FROM sessions")
     assert json.loads(session["demographics"])["answers"]["age"] == 34
+
+
+def test_screens_fast_responses_recall_and_confidence_are_stored(launch: Launch, tmp_path: Path, rows: Any) -> None:
+    masked: dict[str, Any] = {"stimulus": [RED], "stimulus_ms": 50, "mask": [MASK], "mask_ms": 100}
+    screens = [{"parts": [RED], "duration_ms": 50}, {"parts": [MASK, TONE], "duration_ms": 100}, {"parts": [RED]}]
+    items = [
+        keypress("masked", "word", prompt="masked", screens=screens, **masked),
+        keypress("no-go", "none", prompt="no-go", window_ms=500, withhold=True),
+        recall("recall", ["apple", "house"]),
+    ]
+    folder = make_timed_study(tmp_path / "study", items, CONFIDENCE)
+    asked = "document.querySelector('#stimulus:not(.confidence) #prompt')?.innerText"
+    given = {}
+    with served(folder) as (address, _network), launch() as window:
+        window.goto(address)
+        for _ in range(2):
+            window.wait_until("document.querySelector('#page-next:not([data-walked])') !== null")
+            window.evaluate("document.querySelector('#page-next').dataset.walked = 1")
+            window.click("#page-next")
+            time.sleep(0.6)  # sooner, the second click belongs to a double click
+        for number in range(1, 4):
+            window.wait_until(f"({asked}) || document.querySelector('#screen-continue') !== null")
+            if not window.evaluate(asked):
+                time.sleep(REACTION_S)
+                window.press(" ")
+            item_id = window.wait_until(asked)
+            time.sleep(4 * REACTION_S if item_id == "masked" else REACTION_S)
+            for key in {"masked": ["f"], "no-go": [], "recall": [*"house", "Enter", *"apple", "Enter"]}[item_id]:
+                window.press(key)
+            if item_id == "recall":
+                window.click("#submit-response")
+            window.wait_until("document.querySelector('.confidence') !== null")
+            time.sleep(REACTION_S)
+            window.press(str(number))
+            given[item_id] = number
+            window.wait_until("document.querySelector('.confidence') === null")
+        window.wait_until("document.querySelector('#completed') !== null")
+    stored = {row["item_id"]: row for row in responses(rows(folder))}
+    assert {item_id: json.loads(row["response"]) for item_id, row in stored.items()} == {
+        "masked": "word",
+        "no-go": "none",
+        "recall": ["house", "apple"],
+    }
+    assert {item_id: row["confidence"] for item_id, row in stored.items()} == given
+    presentation = json.loads(stored["masked"]["presentation"])
+    frame_ms = stored["masked"]["frame_ms"]
+    timed = [*presentation["screens"][:2], presentation["stimulus"], presentation["mask"]]
+    for shown, duration_ms in zip(timed, (50, 100, 50, 100), strict=True):
+        assert shown["frames_intended"] == round(duration_ms / frame_ms)
+        assert shown["frames"] == round(shown["duration_ms"] / frame_ms) >= shown["frames_intended"]
+    assert "frames_intended" not in presentation["screens"][2]

@@ -72,6 +72,11 @@ class Visitor:
             self.sent.append(json.loads(response.request.post_data))
 
     @property
+    def sent_responses(self) -> list[dict[str, Any]]:
+        """The responses that the server has accepted."""
+        return [response for body in self.sent for response in body["responses"]]
+
+    @property
     def sent_trials(self) -> list[list[int]]:
         """The trials whose responses the server has accepted, by request."""
         return [[response["trial_index"] for response in body["responses"]] for body in self.sent]

@@ -25,7 +25,7 @@ Edit = Callable[[Path, str, str], None]
             "[colour, configuration",
             r"yaml, line 29: `design.balance` names the factor `colour`, which no test item has",
         ),
-        ("study.yaml", "by: [outcome]", "by: [colour]", r"yaml, line 87: `analysis.by` names the factor `colour`"),
+        ("study.yaml", "by: [outcome]", "by: [colour]", r"yaml, line 89: `analysis.by` names the factor `colour`"),
         ("study.yaml", "practice: [practice-1]", "practice: [practice-9]", r"the item `practice-9`.* is not in the"),
         ("study.yaml", "practice: [practice-1]", "practice: [attention-1]", r"`attention-1` more than once"),
         (
@@ -80,7 +80,7 @@ def test_the_digest_depends_on_the_shown_content_and_the_attention_check_rule(st
     for file, old, new in [
         ("consent.md", "ten minutes", "twenty minutes"),
         ("study.yaml", "max_failed: 0", "max_failed: 1"),
-        ("battery.jsonl", '"version":"1.1"', '"version":"1.2"'),
+        ("battery.jsonl", '"version":"1.2"', '"version":"1.3"'),
     ]:
         edit(study_folder / file, old, new)
         digests.add(load_study(study_folder).digest)

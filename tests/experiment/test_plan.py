@@ -8,20 +8,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batteries.canonical_json import digest
+from experiment.load_study import load_study
 from experiment.plan import Phase, plan_session
 from experiment.study.definition import Study
+from tests.paths import ROOT
 
-FIRST_PLANS_DIGEST = "9678655197f1fd6edc721a216bfb93fdd7cfd7b51600874b8dc86c743a9cd06f"
+FIRST_PLANS = {
+    "equipoise/studies/blackbox-predict": (
+        "51c301de09af60f0e4bde5c1fabe8b81bd56d22de93d71198eff3beb8508d15c",
+        "9678655197f1fd6edc721a216bfb93fdd7cfd7b51600874b8dc86c743a9cd06f",
+    ),
+    "equipoise/studies/intuition-double": (
+        "63739c09d1a0979e0c65706085ace3aa0319426ebf7dc270417f951f1478c044",
+        "95e1c5ed9d7d2674a752ef80f65d54de080a8f3144a034e3eb3015d1f09c5b62",
+    ),
+    "tests/question_study": (
+        "2b1b9698172f9a5b5b4d9d87fff99ccdc239a221b9b07597df138b29028d151f",
+        "fd3baa8087ad644ef60f9a72bf8a241abfdefbbbefb3654d7922bfd3a340f5ea",
+    ),
+}
+"""Digests of studies, and of their plans, as the first versions of Equipoise made them."""
 
 
-def first_plans(study: Study) -> str:
-    plans = [plan_session(study, group, seed).model_dump(mode="json") for group in range(1, 11) for seed in (1, 2, 3)]
-    return digest(plans)
-
-
-def test_plans_are_the_same_on_every_machine_and_version(sample_study: Study) -> None:
+@pytest.mark.parametrize("folder", FIRST_PLANS)
+def test_plans_and_digests_are_the_same_on_every_machine_and_version(folder: str) -> None:
     # Pinned: a study that was preregistered with these plans must get them for ever.
-    assert first_plans(sample_study) == FIRST_PLANS_DIGEST
+    study = load_study(ROOT / folder)
+    n_groups = study.definition.design.groups
+    plans = [
+        plan_session(study, group, seed).model_dump(mode="json")
+        for group in range(1, n_groups + 1)
+        for seed in (1, 2, 3)
+    ]
+    assert (study.digest, digest(plans)) == FIRST_PLANS[folder]
 
 
 def test_a_plan_does_not_depend_on_the_process(sample_study: Study) -> None:

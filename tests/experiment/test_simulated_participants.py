@@ -8,6 +8,8 @@ from experiment.simulated_participants import (
     Person,
     _within_time_limits,
     difficulty,
+    draw_confidence,
+    draw_keypress_rt_ms,
     draw_person,
     draw_response,
     draw_rt_ms,
@@ -73,4 +75,42 @@ def test_reading_time_and_deadline_hold_for_simulated_participants(
     phase: str, rt_ms: float, expected: dict[str, object]
 ) -> None:
     session = {"reading_ms": 1_000, "deadline_ms": 5_000}
-    assert _within_time_limits(session, {"phase": phase}, 2, rt_ms) == expected
+    trial = {"phase": phase, "task": "multiple_choice", "content": {}}
+    assert _within_time_limits(session, trial, 2, rt_ms) == expected
+
+
+@pytest.mark.parametrize("phase", ["test", "practice"])
+@pytest.mark.parametrize(
+    ("withhold", "response", "rt_ms", "expected"),
+    [
+        (False, "word", 500.0, {"response": "word", "rt_ms": 500.0}),
+        (False, "word", 900.0, {"response": None, "missing": "deadline", "rt_ms": None}),
+        (True, "word", 500.0, {"response": "word", "rt_ms": 500.0}),
+        (True, "word", 900.0, {"response": "none", "rt_ms": None}),
+        (True, "none", 500.0, {"response": "none", "rt_ms": None}),
+    ],
+)
+def test_the_response_window_of_a_fast_response_replaces_reading_time_and_deadline(
+    phase: str, withhold: bool, response: str, rt_ms: float, expected: dict[str, object]
+) -> None:
+    session = {"reading_ms": 1_000, "deadline_ms": 600}
+    trial = {"phase": phase, "task": "keypress", "content": {"window_ms": 800, "withhold": withhold}}
+    assert _within_time_limits(session, trial, response, rt_ms) == expected
+
+
+def test_fast_responses_take_half_a_second() -> None:
+    rng = np.random.default_rng(1)
+    for person in (CAREFUL, CARELESS):
+        drawn = [draw_keypress_rt_ms(person, rng) / person.slowness for _ in range(5_000)]
+        low, high = np.quantile(drawn, [0.05, 0.95])
+        assert 350 < low < high < 850
+        assert min(draw_keypress_rt_ms(person, rng) for _ in range(5_000)) >= FASTEST_RT_MS
+
+
+def test_missing_responses_have_no_confidence(sample_study: Study) -> None:
+    question = {"low": 1, "high": 5, "step": 1}
+    rng = np.random.default_rng(1)
+    item = sample_study.test_items[0]
+    assert draw_confidence(question, item, None, rng) == {}
+    assert draw_confidence(None, item, item.key, rng) == {}
+    assert draw_confidence(question, item, item.key, rng).keys() == {"confidence", "confidence_rt_ms"}

@@ -64,7 +64,7 @@ def browser_points(study: Study) -> list[Point]:
             "the Python library Playwright is not installed.",
             "run `pip install playwright` and `playwright install chromium`, and check again.",
         )
-    n_groups = study.definition.design.groups
+    n_groups = study.definition.n_groups
     with TemporaryDirectory(prefix="equipoise-check-") as temporary:
         folder = Path(temporary) / "study"
         _copy_without_recruitment(study, folder)
@@ -140,7 +140,7 @@ async def _take_all(study: Study, url: str, on_done: Callable[[], None]) -> list
 
         first = await take()
         # If the first participant stops, the others would stop at the same place, each after a long wait.
-        others = [] if first else await asyncio.gather(*(take() for _ in range(1, study.definition.design.groups)))
+        others = [] if first else await asyncio.gather(*(take() for _ in range(1, study.definition.n_groups)))
         await browser.close()
     return [sentence for sentence in [first, *others] if sentence]
 

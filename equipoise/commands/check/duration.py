@@ -48,7 +48,9 @@ def estimated_duration(study: Study) -> Duration | None:
     definition, groups = study.definition, study.test_items_by_group.values()
     timeline = definition.timeline
     pause = timeline.breaks.page if timeline.breaks else None
-    pages = [study.texts[name] for name in timeline.texts if name not in {pause, timeline.contact}]
+    # Participants read these pages only if they want to.
+    optional = {pause, timeline.contact, *timeline.rules} - set(timeline.instructions)
+    pages = [study.texts[name] for name in definition.pages if name not in optional]
     about = [" ".join([question.ask, *question.options]) for question in study.demographics]
     n_words = sum(len(text.split()) for text in [*pages, *about])
     apart = [study.battery.by_id[item_id] for item_id in (*definition.practice, *definition.attention_checks)]

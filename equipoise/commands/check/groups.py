@@ -11,6 +11,8 @@ def groups_point(study: Study) -> Point:
     sizes = [len(items) for items in by_group.values()]
     n_items = f"{min(sizes)} test items" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)} test items"
     about = f"{len(sizes)} groups with {n_items} each" if len(sizes) > 1 else f"1 group with {n_items}"
+    n_orders = len(sizes) // study.definition.design.groups
+    is_in = "one group" if n_orders == 1 else f"{n_orders} groups, which have the blocks in different orders"
     if max(sizes) - min(sizes) > 1:
         return needs_attention(
             subject,
@@ -28,7 +30,7 @@ def groups_point(study: Study) -> Point:
                 f"{about}. Not every group sees every level of `{factor}`: {_groups(without)} does not.",
                 f"use fewer groups, or add `{factor}` to the design.",
             )
-    return passed(subject, f"{about}. Each test item is in one group.")
+    return passed(subject, f"{about}. Each test item is in {is_in}.")
 
 
 def _groups(numbers: list[int]) -> str:
@@ -37,7 +39,7 @@ def _groups(numbers: list[int]) -> str:
 
 def quotas_point(study: Study) -> Point:
     """Check that the quotas can be reached, and fill all groups equally."""
-    subject, recruitment, n_groups = "Quotas", study.definition.recruitment, study.definition.design.groups
+    subject, recruitment, n_groups = "Quotas", study.definition.recruitment, study.definition.n_groups
     quota, per_group = recruitment.quota, recruitment.quota_per_group
     in_groups = None if per_group is None else per_group * n_groups
     limits = [limit for limit in (quota, in_groups) if limit is not None]

@@ -18,15 +18,15 @@ LEAST_WORDS = 50
 
 def files_point(study: Study) -> Point:
     """Name the files that were read. `load_study` has checked them."""
-    n_pages = len(study.definition.timeline.texts)
+    n_pages = len(study.definition.pages)
     return passed("Files", f"study.yaml is valid, and its battery and {n_pages} pages are there.")
 
 
 def pages_point(study: Study) -> Point:
     """Check that every page has a text, and that no page has a gap."""
     timeline = study.definition.timeline
-    if empty := [name for name in timeline.texts if not study.texts[name].strip()]:
-        return failed("Pages", f"{listed(empty)} has no text.", "write the text, or delete the page from `timeline`.")
+    if empty := [name for name in study.definition.pages if not study.texts[name].strip()]:
+        return failed("Pages", f"{listed(empty)} has no text.", "write the text, or delete the page from study.yaml.")
     if gaps := find_gaps(study):
         return failed("Pages", f"these texts have a gap: {listed(gaps)}.", "replace the mark with your own text.")
     missing = [name for name in ("instructions", "debrief", "contact") if not getattr(timeline, name)]
@@ -50,7 +50,7 @@ def reading_age_point(study: Study) -> Point:
             f"no formula is known for the language `{language}`.",
             "let two people from outside your field read the texts.",
         )
-    texts = {name: paragraphs_of(study.texts[name]) for name in study.definition.timeline.texts}
+    texts = {name: paragraphs_of(study.texts[name]) for name in study.definition.pages}
     texts["items"] = [
         str(item.content[part])
         for item in study.test_items

@@ -82,7 +82,7 @@ def lab_run(
     study, setup = loaded(study), setup or Setup()
     check_tasks(study)
     check_media(study, setup.monitor)
-    n_groups = study.definition.design.groups
+    n_groups = study.definition.n_groups
     if visitor.group is not None and visitor.group > n_groups:
         raise InputError(
             f"--group {visitor.group}: this group does not exist. Fix: choose a group from 1 to {n_groups}."

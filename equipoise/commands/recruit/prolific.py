@@ -91,7 +91,7 @@ def _draft(study: Study, link_per_group: bool, path: Path) -> list[str]:
     tokens = None
     if link_per_group:
         key = read_secrets(secrets_folder(study, read_settings())).signing_key
-        tokens = {group: group_token(study, key, group) for group in range(1, study.definition.design.groups + 1)}
+        tokens = {group: group_token(study, key, group) for group in range(1, study.definition.n_groups + 1)}
     request = study_request(study, tokens)
     with atomic_write(path) as file:
         file.write(json.dumps(request, indent=2, ensure_ascii=False) + "\n")

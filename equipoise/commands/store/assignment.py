@@ -125,7 +125,7 @@ def _set_open(study: Study, group: int, is_open: bool, location: StoreAddress | 
         try:
             store.open_group(study, group, is_open, BY_COMMAND)
         except Conflict:
-            n_groups = study.definition.design.groups
+            n_groups = study.definition.n_groups
             raise InputError(
                 f"--group {group}: this group does not exist. Fix: name a group from 1 to {n_groups}."
             ) from None

@@ -1,6 +1,7 @@
 """`equipoise withdraw`: delete the responses of a participant who asks the researcher for the deletion."""
 
 from batteries.errors import InputError
+from equipoise.commands.coding.codes import coding_studies_with
 from equipoise.commands.lab.files import delete_withdrawn
 from equipoise.commands.store_access import (
     BY_COMMAND,
@@ -69,4 +70,4 @@ def withdraw(
         problem, kept = delete_withdrawn(study, opened), opened.kept_traces()
     if problem is not None:
         raise InputError(f"the responses are deleted, but a file is not deleted: {problem}")
-    return kept
+    return [*kept, *coding_studies_with(study, set(sessions))]

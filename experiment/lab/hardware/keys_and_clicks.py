@@ -15,12 +15,12 @@ from pyglet.window import key, mouse
 
 from experiment.lab.hardware.keyboard_backends import Backend, letters_by_ptb_code, ptb_obstacle
 from experiment.lab.input.typed_answers import CONTROL_ENTER
-from experiment.lab.screens.layout.screen_image import ESCAPE, Region
+from experiment.lab.screens.layout.screen_image import ESCAPE, RULES, Region
 
 if TYPE_CHECKING:
     from experiment.lab.hardware.window import LabWindow
 
-EDITING_KEYS = frozenset({ESCAPE, "return", "num_enter", "tab"})
+EDITING_KEYS = frozenset({ESCAPE, RULES, "return", "num_enter", "tab"})
 """Keys for editing text that are not in `_MOTIONS`. All other keys produce text."""
 _MOTIONS = {
     key.MOTION_LEFT: "left",
@@ -152,7 +152,7 @@ class InputDevices:
         self._listen()
         early = [each for each in self._heard if each.name != ESCAPE and self._is_early(each)]
         self._heard = [each for each in self._heard if each not in early]
-        answers = [region for region in regions if region.name != ESCAPE]
+        answers = [region for region in regions if region.name not in {ESCAPE, RULES}]
         return sum(
             each.name in keys if each.place_px is None else region_at(each.place_px, answers) is not None
             for each in early

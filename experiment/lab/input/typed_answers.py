@@ -43,13 +43,16 @@ def after_text(content: Content, state: ResponseState, press: str) -> ResponseSt
 def after_recall(content: Content, state: ResponseState, press: str) -> ResponseState:
     """Return the state of a response to `recall` after a press.
 
-    Enter adds the typed entry to the list. Backspace in an empty field takes back the last entry.
+    Enter adds the typed entry to the list. Backspace in an empty field takes back the last entry. An empty list must be
+    submitted twice, so that nobody submits it by accident.
     """
     entries = state.chosen if isinstance(state.chosen, list) else []
     entry = state.typed.text.strip()
     has_space = len(entries) < content["most_entries"]
     if press in {CONTROL_ENTER, SUBMIT}:
         response = [*entries, entry] if entry and has_space else entries
+        if not response and not state.is_refused:
+            return replace(state, is_refused=True)
         return ResponseState(response, response)
     if press in ENTER:
         return ResponseState([*entries, entry]) if entry and has_space else state
@@ -57,7 +60,7 @@ def after_recall(content: Content, state: ResponseState, press: str) -> Response
         last = str(entries[-1])
         return ResponseState(entries[:-1], typed=TypedText(last, len(last)))
     typed = state.typed.after(press, MOST_CHARACTERS)
-    return state if typed == state.typed else replace(state, typed=typed)
+    return state if typed == state.typed else replace(state, typed=typed, is_refused=False)
 
 
 def _submitted(state: ResponseState, response: JsonValue) -> ResponseState:

@@ -7,6 +7,7 @@ from right to left.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import dist
 from typing import Any
 
 from batteries.blackbox import Port, Side, all_ports
@@ -33,6 +34,8 @@ from experiment.lab.screens.trial_header import TrialMoment
 _TURNED = {Side.NORTH: (1, 0), Side.EAST: (0, 1), Side.SOUTH: (-1, 0), Side.WEST: (0, -1)}
 """Cosine and sine of the angle by which the arrows of a side are rotated. Arrows at the top are not rotated."""
 _INWARD = [(-0.2, 0.0), (0.2, 0.0), (0.0, 0.275)]
+_RING = 0.46
+"""Radius of the ring around an atom, in cells."""
 _OUTWARD = [(-0.2, 0.275), (0.2, 0.275), (0.0, 0.0)]
 
 
@@ -102,6 +105,8 @@ class Board:
         if path:
             ends = [self._edge(port, 0.15) for port in (self._entry, leaves) if port]  # Below the arrows of the ports.
             points = _corners([ends[0], *map(self._centre, path), *ends[1:]])
+            if leaves is None:
+                points[-1] = self._before_atom(points[-2], points[-1])
             # A wide line below a narrow line keeps the path visible over grid and atoms.
             for width, colour in ((0.2, PAPER), (0.1, RIGHT)):
                 for start, end in pairwise(points):
@@ -109,8 +114,7 @@ class Board:
         self._draw_arrow(self._entry, _INWARD, ACCENT)
         if leaves and leaves != self._entry:
             self._draw_arrow(leaves, _OUTWARD, RIGHT)
-        if leaves is None:
-            self._draw_hit(path[-1])
+        self._draw_encounters(solution["encounters"], path)
 
     def _look(self, port: str) -> _Look:
         if port == self._chosen:
@@ -190,15 +194,29 @@ class Board:
         self._canvas.stroke([*points, points[0]], 0.075 * self._cell_px, PAPER)
         self._canvas.polygon(points, colour)
 
-    def _draw_hit(self, cell: tuple[int, int]) -> None:
-        """Draw a ring and a cross on the atom that absorbs the ray."""
+    def _draw_encounters(self, encounters: Sequence[Any], path: Sequence[Sequence[int]]) -> None:
+        """Mark the atoms that changed the course of the ray with rings and numbers, and the ray's turning points."""
+        numbers: dict[tuple[int, int], list[int]] = {}
+        for position, encounter in enumerate(encounters, start=1):
+            if encounter["n_cells"] > 0:
+                self._canvas.disc(self._centre(path[encounter["n_cells"] - 1]), 0.12 * self._cell_px, RIGHT)
+            for row, column in encounter["atoms"]:
+                numbers.setdefault((row, column), []).append(encounter.get("number", position))
+        for cell, of_cell in numbers.items():
+            self._draw_ring(cell, ",".join(map(str, of_cell)))
+
+    def _draw_ring(self, cell: tuple[int, int], number: str) -> None:
         x, y = self._centre(cell)
         side = self._cell_px
-        for radius, colour in ((0.46, RIGHT), (0.38, PAPER), (0.32, ATOM)):
+        for radius, colour in ((_RING, RIGHT), (0.38, PAPER), (0.32, ATOM)):
             self._canvas.disc((x, y), radius * side, colour)
-        arm = 0.15 * side
-        for sign in (1, -1):
-            self._canvas.stroke([(x - arm, y - sign * arm), (x + arm, y + sign * arm)], 0.1 * side, PAPER)
+        name = paragraph(self._canvas.sheet, number, round(0.4 * side), side, "bold")
+        self._canvas.write(name, round(x - side / 2), round(y - name.height_px / 2), side, PAPER, "centre")
+
+    def _before_atom(self, start: Point, atom: Point) -> Point:
+        """Return the point where a ray reaches the ring around an atom."""
+        share = 1 - _RING * self._cell_px / dist(start, atom)
+        return start[0] + share * (atom[0] - start[0]), start[1] + share * (atom[1] - start[1])
 
     def _frame_cell(self, port: Port) -> tuple[int, int]:
         """Return the row and the column of a port, from 0 to size + 1. The board's cells have the numbers 1 to size."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from experiment.lab.screens.blackbox_diagram import DiagramPiece
 from experiment.lab.screens.layout.buttons import Action, ButtonRows
 from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
 from experiment.lab.screens.layout.markdown_pieces import Piece, pieces_of
@@ -66,40 +67,40 @@ def pages(
     return pictures
 
 
-def _paged(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[list[Piece]]:
+_AnyPiece = Piece | DiagramPiece
+
+
+def _paged(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[list[_AnyPiece]]:
     """Return the pieces of each page. Use one page if the text fits in smaller letters, otherwise several pages."""
     whole = _on_one_page(sheet, blocks, foot_px)
     if whole is not None:
         return [whole]
-    return _filled(
-        [pieces_of(sheet, block, sheet.body_px, sheet.column_px) for block in blocks], sheet.inside_px[1] - foot_px
-    )
+    return _filled([_pieces(sheet, block, sheet.body_px) for block in blocks], sheet.inside_px[1] - foot_px)
 
 
-def _on_one_page(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[Piece] | None:
+def _on_one_page(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[_AnyPiece] | None:
     """Return the pieces of a text in the largest font size in which one page is enough.
 
     Return None if one page is not enough in any font size.
     """
     for size_px in range(sheet.body_px, round(_SMALLEST_ON_ONE_PAGE * sheet.body_px) - 1, -1):
-        filled = _filled(
-            [pieces_of(sheet, block, size_px, sheet.column_px) for block in blocks], sheet.inside_px[1] - foot_px
-        )
+        filled = _filled([_pieces(sheet, block, size_px) for block in blocks], sheet.inside_px[1] - foot_px)
         if len(filled) <= 1:
             return filled[0] if filled else []
     return None
 
 
-def _filled(blocks: list[list[Piece]], height_px: int) -> list[list[Piece]]:
-    """Fill pages from the top. A heading stays with the piece that follows it."""
-    groups: list[list[Piece]] = []
+def _filled(blocks: list[Sequence[_AnyPiece]], height_px: int) -> list[list[_AnyPiece]]:
+    """Fill pages from the top. A heading stays with the piece after it, and a diagram with the piece before it."""
+    groups: list[list[_AnyPiece]] = []
     for pieces in blocks:
         for piece in pieces:
-            if groups and groups[-1][-1].block.heading:
+            before = groups[-1][-1].block if groups else None
+            if before and (before.heading or (piece.block.diagram and not before.diagram)):
                 groups[-1].append(piece)
             else:
                 groups.append([piece])
-    filled: list[list[Piece]] = []
+    filled: list[list[_AnyPiece]] = []
     room_px = 0
     for group in groups:
         needed_px = sum(piece.height_px + piece.gap_px for piece in group)
@@ -109,6 +110,13 @@ def _filled(blocks: list[list[Piece]], height_px: int) -> list[list[Piece]]:
         filled[-1].extend(group)
         room_px -= needed_px
     return filled
+
+
+def _pieces(sheet: Sheet, block: Block, size_px: int) -> Sequence[_AnyPiece]:
+    """Return the pieces of a block. A diagram is one piece."""
+    if block.diagram is not None:
+        return [DiagramPiece(sheet, block, block.diagram, size_px, round(0.7 * size_px))]
+    return pieces_of(sheet, block, size_px, sheet.column_px)
 
 
 def _foot_px(sheet: Sheet, actions: Sequence[Action], n_pages: int) -> int:

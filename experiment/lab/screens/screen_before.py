@@ -1,5 +1,6 @@
 """A screen between the fixation and the question: its parts in the middle, and nothing else."""
 
+from dataclasses import replace
 from typing import Any
 
 from batteries.errors import InputError
@@ -24,6 +25,7 @@ def screen_before(sheet: Sheet, screen: dict[str, Any]) -> ScreenImage:
     InputError
         If the parts do not fit.
     """
+    sheet = replace(sheet, rules_hint="")  # The rules can be opened only while a question is on the screen.
     _, column = _fitting(sheet, screen)
     canvas, (width_px, height_px) = Canvas(sheet), sheet.size_px
     column.draw(canvas, (width_px - column.width_px) // 2, (height_px - column.height_px) // 2)

@@ -25,6 +25,8 @@ class ShownFeedback:
     """The right answer, as `batteries.tasks` returns it."""
     note: str = ""
     """Text below the feedback."""
+    explanation: tuple[str, ...] = ()
+    """The reasons for the right answer, in order."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ def add_feedback(column: ScreenColumn, feedback: ShownFeedback, actions: tuple[A
         canvas.write(verdict, x + inner.width_px - text_px if is_ltr else x, y, text_px)
 
     inner.add(verdict.height_px, draw_verdict, round(0.5 * size_px))
+    for number, reason in enumerate(feedback.explanation, start=1):
+        inner.text(f"{number}. {reason}", size_px, round(0.3 * size_px))
     inner.text(feedback.note, size_px, round(0.5 * size_px))
     add_buttons(inner, actions, size_px, 0)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from batteries.errors import InputError
 from experiment.lab.screens.layout.canvas import Canvas
-from experiment.lab.screens.layout.column import ScreenColumn, nothing
+from experiment.lab.screens.layout.column import ScreenColumn
 from experiment.lab.screens.layout.sheet import INK, LINE, PAPER, WRONG, ItemSize
 from experiment.lab.screens.option_buttons import add_submit
 from experiment.lab.screens.text.paragraphs import Paragraph, Span, paragraph, span_width
@@ -33,7 +33,7 @@ def add_recall(column: ScreenColumn, content: dict[str, Any], moment: TrialMomen
     _add_entries(column, " · ".join(entries), min(4, 1 + content["most_entries"] // 5), entries, size_px)
     if feedback is None:
         _add_input(column, 1, "", moment, size_px)
-        column.add(0, nothing, round(0.2 * size_px))
+        _add_problem(column, column.sheet.words.say("recall_empty"), moment.response_state.is_refused, size_px)
         add_submit(column, True, "Ctrl + Enter", size_px)
         return
     words = f"✓ {column.sheet.words.say('right_answer')}: {' · '.join(_entries(feedback.solution))}"

@@ -18,6 +18,7 @@ from experiment.models.prompts.item_text import (
     response_in_words,
     shown_item,
 )
+from experiment.study.blackbox_diagrams import with_diagrams_in_words
 from experiment.study.definition import Study
 
 _DECIMAL_COMMA = frozenset({"de", "es"})
@@ -74,9 +75,13 @@ def _right_response(item: Item) -> JsonValue:
 
 
 def instruction_pages(study: Study) -> list[str]:
-    """Return the instructions as people get them: the Markdown pages, with the time limit on the last page."""
+    """Return the instructions as people get them: the Markdown pages, with the time limit on the last page.
+
+    Diagrams are described in words.
+    """
     definition = study.definition
-    pages = [study.texts[name].strip() for name in definition.timeline.instructions]
+    texts = [study.texts[name].strip() for name in definition.timeline.instructions]
+    pages = [with_diagrams_in_words(text, study.words) for text in texts]
     deadline_ms = definition.timing.deadline_ms
     if pages and deadline_ms is not None:
         seconds = f"{deadline_ms / 1000:g}"
@@ -160,6 +165,7 @@ def _feedback(study: Study, item: Item, response: Any) -> str:
     if item.is_graded:
         found = task_named(item.task).feedback(item.content, item.key, response)
         feedback.append(study.words.say(found.text, **found.values))
+        feedback += [study.words.say(text, **values) for text, values in found.explanation]
         if item.task == "blackbox_predict":
             feedback.append(_path_in_words(found.solution, study))
     if item.item_id == study.definition.practice[-1]:

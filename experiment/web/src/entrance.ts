@@ -36,6 +36,7 @@ export function entrance(study: Study, options: EntranceOptions): Timeline[numbe
   const start_id = uuid4();
   return {
     type: PagePlugin,
+    drawing: "consent",
     pages: pages.length > 0 ? pages : [html("h1", {}, title).outerHTML],
     buttons: resume_only
       ? [{ id: "continue-here", label: say("continue_here") }]

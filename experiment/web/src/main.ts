@@ -8,7 +8,7 @@
  * Tests may rely on these ids and attributes: #device-try-again, #keyboard-check, #keyboard-none, #consent-agree,
  * #consent-decline, #page-next, #page-back, #question-<name>, #demographics-done, #fullscreen-go, #fixation, #stimulus,
  * [data-option="2"], [data-port="west-5"], [data-response="absorbed"], [data-response="reflected"], #submit-response, #time-
- * hints, #feedback-continue, #show-contact, #contact-dialog, #leave-study, #leave-confirm, #save-status, #progress,
+ * hints, #feedback-continue, #show-rules, #rules-dialog, #show-contact, #contact-dialog, #leave-study, #leave-confirm, #save-status, #progress,
  * #notice. The end pages are #declined, #incompatible, #withdrawn, #ended and #completed. An end page can have
  * #completion-code, #exit-code, #exit-link, #withdrawal-code and #withdraw-link.
  */
@@ -59,9 +59,10 @@ let showEarlyEnd: (() => void) | null = null;
 window.addEventListener("beforeunload", (event) => {
   if (outbox.unsent > 0 && outbox.rejection === null) event.preventDefault();
 });
-// Trials accept keys only while the focus is in <main>. A click outside <main> must not take the focus away.
+// The keys of a question act only while the focus is in the question (WCAG 2.1.4). A click beside the question must not
+// take the focus away.
 document.addEventListener("click", () => {
-  if (document.activeElement === document.body) main.focus({ preventScroll: true });
+  if (document.activeElement === document.body) (document.getElementById("stimulus") ?? main).focus({ preventScroll: true });
 });
 // The browser's Back button would lose the trial on the screen. Participants leave with the page's own button.
 window.addEventListener("popstate", () => timelineRuns && history.pushState(IN_STUDY, ""));
@@ -82,7 +83,7 @@ async function start(): Promise<void> {
   // These checks are for people only: a simulation uses no participant's slot, and has no screen.
   if (!askedSimulation) {
     if (!found && study.notice !== null) {
-      bar.hide();
+      bar.end();
       return showNotice(main, study.title, study.notice, contact_html);
     }
     if (found && isPhone() && !study.device.phones) return showWrongDevice(main);
@@ -98,7 +99,7 @@ async function start(): Promise<void> {
   if (!session) {
     const kind = simulation ? "simulated" : "human";
     const onDeclined = () => {
-      showEarlyEnd = () => showDeclined(main, study.exits.no_consent);
+      showEarlyEnd = () => showDeclined(main, study.exits.no_consent, contact_html);
     };
     const onStarted = async (started: Session) => {
       const current = (await sendEarlier(started)) ? await reach(api.session) : started;
@@ -123,7 +124,7 @@ async function start(): Promise<void> {
 }
 
 function leaveStage(): void {
-  bar.hide();
+  bar.end();
   leaveFullscreen();
 }
 
@@ -133,8 +134,8 @@ function showFailure(error: unknown): void {
   const message = messageOf(error);
   if (error instanceof NoEntry) showNotice(main, document.title, message, contact_html);
   else if (isElsewhere(error)) showElsewhere(main, message, outbox.unsent);
-  else if (error === outbox.rejection) showNotSaved(main, message);
-  else showError(main, message);
+  else if (error === outbox.rejection) showNotSaved(main, message, contact_html);
+  else showError(main, message, contact_html);
 }
 
 /** Shows the end page of a session that is over. */
@@ -142,7 +143,7 @@ function showEndOf(session: Session): void {
   forgetBegun();
   if (session.status === "completed") showCompletion(main, session);
   else if (session.status === "ended") showEnded(main, session);
-  else showWithdrawn(main);
+  else showWithdrawn(main, contact_html);
 }
 
 /** Returns this browser's session, or null if the browser has no session of the participant. */
@@ -172,7 +173,7 @@ async function comeBack(): Promise<Session> {
 async function timelineOf(study: Study, session: Session): Promise<Timeline> {
   await frames.known();
   const plugins = await reach(() => loadPlugins(study.plugins));
-  bar.show();
+  bar.offerLeaving();
   if (history.state !== IN_STUDY) history.pushState(IN_STUDY, "");
   const onEnded = (ended: Ended) => {
     showEarlyEnd = () => {
@@ -192,7 +193,7 @@ async function withdraw(): Promise<void> {
   outbox.close();
   bar.hideSaveStatus();
   forgetBegun();
-  showEarlyEnd = () => showWithdrawn(main);
+  showEarlyEnd = () => showWithdrawn(main, contact_html);
   jsPsych.abortExperiment();
 }
 

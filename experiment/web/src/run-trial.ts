@@ -1,8 +1,12 @@
-/** A trial of our plugins: fixation, then the stimulus until a response, then in practice the server's feedback. */
+/** A trial of our plugins: fixation, screens, then the stimulus until a response, then the question about confidence, and
+ * in practice the server's feedback.
+ */
 import type { JsPsych } from "jspsych";
 import type { StimulusParts } from "./assets/stimulus-parts";
 import { ResponseWindow } from "./timing/response-window";
-import type { Feedback, ResponseValue, TrialData } from "./saving/server-api";
+import { askConfidence, simulatedConfidence } from "./confidence";
+import { type BuiltScreen, buildScreen, showScreens } from "./screens";
+import type { ConfidenceQuestion, Feedback, Presentation, ResponseValue, Screen, Shown, TrialData } from "./saving/server-api";
 import { html } from "./pages/dom";
 import { keepFramesComing, showAfterFixation, untilFrameBetweenTrials } from "./timing/fixation";
 import { askForOnset, type Onset, watchOnset } from "./timing/onset";
@@ -12,6 +16,8 @@ import { say, TEXTS_LANGUAGE } from "./pages/texts";
 import type { TimeBounds } from "./timing/time-hints";
 import { TimeLeft } from "./timing/time-left";
 
+const NO_CONFIDENCE = { confidence: null, confidence_rt_ms: null };
+
 /** A plugin's content on the screen. The content is built completely before its onset, and appears within one frame. */
 export interface Stimulus<R extends ResponseValue> {
   element: HTMLElement;
@@ -19,6 +25,12 @@ export interface Stimulus<R extends ResponseValue> {
   controls: Element[];
   /** The pictures and sounds of the stimulus, if the task can have them. */
   media?: StimulusParts;
+  /** The response of a participant who lets the time pass, if this is a response and not a missing one. */
+  withheld?: R | null;
+  /** Begins to remove parts after their durations. `onset_ms` is the time stamp of the frame with the onset. Returns a
+   * function that returns the parts that have disappeared.
+   */
+  removeInTime?(onset_ms: number, frame_ms: number, closed: AbortSignal): () => RemovedParts;
   /** Resolves with the first response that `responseWindow` accepts, and the input event of the response. */
   responded(responseWindow: ResponseWindow): Promise<GivenResponse<R>>;
   /** Shows that no more responses are accepted. The stimulus stays on the screen. */
@@ -29,6 +41,9 @@ export interface Stimulus<R extends ResponseValue> {
   showSolution(solution: unknown): void;
 }
 
+/** The parts that disappeared before the response. */
+export type RemovedParts = Pick<Presentation, "stimulus" | "mask">;
+
 export interface GivenResponse<R extends ResponseValue> {
   response: R;
   event: Event;
@@ -38,6 +53,12 @@ export interface TrialParameters extends TimeBounds {
   fixation_ms: number;
   frame_ms: number;
   continue_label: string;
+  /** The screens before the question; undefined for a task without a stimulus. */
+  screens?: Screen[];
+  /** The question about confidence after the response; null if it is not asked. */
+  confidence: ConfidenceQuestion | null;
+  /** The time limit of a task of fast responses, which is not shown as a bar. */
+  window_ms?: number | null;
   on_shown: () => void;
   /** Receives the trial's data as soon as there is a response. A result that is not null is shown as feedback. */
   on_response: (data: TrialData) => Promise<TrialFeedback | null>;
@@ -49,38 +70,53 @@ export type TrialFeedback = Feedback & { note?: string };
 /** The program that acts for the participant in a visual simulation. */
 export interface SimulatedParticipant {
   respond(): void;
+  rateConfidence(question: ConfidenceQuestion): void;
   continue(button: HTMLElement): void;
 }
 
 export async function runTrial<R extends ResponseValue>(
   display: HTMLElement,
+  keyboard: HTMLElement,
   build: () => Stimulus<R>,
   trial: TrialParameters,
   on_load: () => void,
   simulated?: SimulatedParticipant,
 ): Promise<TrialData<R>> {
+  const { frame_ms } = trial;
   const counted = new TrialSignals();
   const responseWindow = new ResponseWindow(() => counted.count("too_early"));
-  const timeLeft = trial.deadline_ms === null ? null : new TimeLeft(trial.deadline_ms);
+  const timeLeft = trial.deadline_ms === null || trial.window_ms != null ? null : new TimeLeft(trial.deadline_ms);
   let stimulus!: Stimulus<R>;
+  let screens!: BuiltScreen[];
   let responded!: Promise<GivenResponse<R>>;
-  const { end_ms, ...fixation } = await showAfterFixation(
+  const { end_ms: start_ms, ...fixation } = await showAfterFixation(
     display,
     () => {
       stimulus = build();
+      screens = (trial.screens ?? []).map(buildScreen);
       if (timeLeft) stimulus.element.prepend(timeLeft.element);
       askForOnset(stimulus.element);
       if (trial.reading_ms > 0) markReading(stimulus, true);
       responded = stimulus.responded(responseWindow);
       on_load(); // while the fixation cross is visible, the page has time for its other work on the trial
-      return stimulus;
+      const ready = Promise.all([...screens, stimulus].map(({ media }) => media?.ready));
+      return { element: screens[0]?.element ?? stimulus.element, ready };
     },
     trial.fixation_ms,
-    trial.frame_ms,
+    frame_ms,
   );
+  if (screens.length > 0) setTimeout(trial.on_shown);
+  const before = await showScreens({ display, keyboard, screens, next: stimulus.element, start_ms, frame_ms, simulated });
+  if (before === null) {
+    responseWindow.close();
+    counted.stop();
+    return new Promise(() => {}); // the experiment was aborted during a screen
+  }
+  const { end_ms } = before;
   stimulus.media?.start();
+  const removed = stimulus.removeInTime?.(end_ms, frame_ms, responseWindow.closed);
   const onset = watchOnset(stimulus.element, end_ms);
-  if (trial.reading_ms === 0) void responseWindow.open(end_ms + trial.frame_ms); // earlier, the stimulus is not visible
+  if (trial.reading_ms === 0) void responseWindow.open(end_ms + frame_ms); // earlier, the stimulus is not visible
   const timeIsOver = keepTime(stimulus, responseWindow, onset, timeLeft, trial);
   void keepFramesComing(stimulus.element).then(() => {
     responseWindow.close();
@@ -90,7 +126,7 @@ export async function runTrial<R extends ResponseValue>(
   setTimeout(() => {
     // Screen readers begin to read the focused stimulus. Focus it after the paint, to keep the onset frame short.
     stimulus.element.focus({ preventScroll: true });
-    trial.on_shown();
+    if (screens.length === 0) trial.on_shown();
   });
   simulated?.respond();
 
@@ -101,27 +137,41 @@ export async function runTrial<R extends ResponseValue>(
   counted.stop();
   const { onset_ms, onset_source } = await onset();
   const rt_ms = given && Math.max(0, given.event.timeStamp - onset_ms);
-  const data: TrialData<R> = {
-    response: given && given.response,
-    missing: given ? null : "deadline",
+  const response = given ? given.response : (stimulus.withheld ?? null);
+  const timed: TrialData<R> = {
+    response,
+    missing: response === null ? "deadline" : null,
     input: given && inputOf(given.event),
     rt_ms,
     ...fixation,
-    frame_ms: trial.frame_ms,
+    frame_ms,
     shown_at: new Date(Date.now() - (performance.now() - onset_ms)).toISOString(),
     onset_source,
     ...counted.record(rt_ms),
+    presentation: presentationOf(before.shown, removed?.()),
+    ...NO_CONFIDENCE,
   };
+  const asked = response === null ? null : trial.confidence;
+  const data = asked ? { ...timed, ...(await askConfidence(display, keyboard, asked, frame_ms, simulated)) } : timed;
   const panel = feedbackPanel();
   // Only a practice trial waits for the server, because only practice has feedback.
-  const waiting = setTimeout(() => stimulus.element.append(panel), 150);
+  const waiting = setTimeout(() => display.firstElementChild?.append(panel), 150);
   const feedback = await trial.on_response(data);
   clearTimeout(waiting);
   if (feedback) {
+    if (asked) {
+      display.replaceChildren(stimulus.element);
+      void keepFramesComing(stimulus.element);
+    }
     await showFeedback(stimulus, panel, feedback, trial.continue_label, simulated);
   }
   await untilFrameBetweenTrials(); // the stimulus stays on the screen until the next fixation replaces it
   return data;
+}
+
+/** Returns the record of the screens and of the parts that have disappeared; null if there are none. */
+function presentationOf(screens: Shown[], removed = { stimulus: null, mask: null } as RemovedParts): Presentation | null {
+  return screens.length > 0 || removed.stimulus ? { screens, ...removed } : null;
 }
 
 /** Makes the panel for the feedback. Until the feedback arrives, the panel says that the response is being checked. */
@@ -172,6 +222,10 @@ export function showFeedback<R extends ResponseValue>(
   const button = html("button", { id: "feedback-continue", class: "primary", type: "button", lang: TEXTS_LANGUAGE }, continue_label);
   const message = html("p", { class: feedback.correct ? "verdict right" : "verdict wrong" }, feedback.message);
   panel.replaceChildren(message);
+  if (feedback.explanation) {
+    const reasons = feedback.explanation.map((sentence) => html("li", {}, sentence));
+    panel.append(html("ol", { class: "explanation", lang: TEXTS_LANGUAGE }, ...reasons));
+  }
   if (feedback.note) panel.append(html("p", { lang: TEXTS_LANGUAGE }, feedback.note));
   panel.append(button);
   panel.scrollIntoView({ block: "nearest" });
@@ -183,14 +237,15 @@ export function showFeedback<R extends ResponseValue>(
 }
 
 /** Returns the record of a trial in a data-only simulation, which shows nothing: the timing of a display without errors. */
-export function simulatedData<R extends ResponseValue>(jsPsych: JsPsych, trial: TrialParameters, response: R): TrialData<R> {
-  const { fixation_ms, frame_ms, reading_ms, deadline_ms } = trial;
+export function simulatedData<R extends ResponseValue>(jsPsych: JsPsych, trial: TrialParameters, response: R, withheld: R | null): TrialData<R> {
+  const { fixation_ms, frame_ms, reading_ms, deadline_ms, confidence } = trial;
   const rt_ms = reading_ms + jsPsych.randomization.sampleExGaussian(500, 50, 1 / 150, true);
-  const inTime = deadline_ms === null || rt_ms <= deadline_ms;
+  const inTime = response !== withheld && (deadline_ms === null || rt_ms <= deadline_ms);
+  const given = inTime ? response : withheld;
   const fixation_frames = Math.round(fixation_ms / frame_ms);
   return {
-    response: inTime ? response : null,
-    missing: inTime ? null : "deadline",
+    response: given,
+    missing: given === null ? "deadline" : null,
     input: inTime ? "key" : null,
     rt_ms: inTime ? rt_ms : null,
     fixation_ms: fixation_frames * frame_ms,
@@ -202,5 +257,7 @@ export function simulatedData<R extends ResponseValue>(jsPsych: JsPsych, trial: 
     onset_source: "presented",
     focus_lost: 0,
     signals: null,
+    presentation: null,
+    ...(given !== null && confidence ? simulatedConfidence(jsPsych, confidence) : NO_CONFIDENCE),
   };
 }

@@ -1,6 +1,10 @@
 /** Progress of a session: the next trial, and the progress display. The display counts only one round of practice. */
 import type { Practice, Session, SessionTrial } from "./saving/server-api";
 import { say } from "./pages/texts";
+import { BREAK, Pace, sayMinutesLeft } from "./timing/pace";
+
+/** Tasks whose trials take a second or less. Minutes that run down would put participants under pressure. */
+const SPEEDED: readonly string[] = ["keypress"];
 
 /** Position of a trial: in words, and as a number from 0 to `total`. */
 export interface TrialPosition {
@@ -16,6 +20,7 @@ export class SessionProgress {
   /** Number of trials in one practice round. */
   private round: number;
   private practiceTrials: number;
+  private pace = new Pace();
 
   constructor(private session: Session) {
     this.next_trial_index = session.next_trial_index;
@@ -34,6 +39,32 @@ export class SessionProgress {
   /** Returns the number of questions before a trial. Practice trials are not counted. */
   questionsBefore({ trial_index }: SessionTrial): number {
     return Math.max(0, trial_index - this.practiceTrials);
+  }
+
+  /** Notes that a trial begins, before the participant sees any part of it. */
+  begin(trial: SessionTrial): void {
+    this.pace.begin(isPractice(trial) ? null : trial.task);
+  }
+
+  /** Notes that a break begins. */
+  beginBreak(): void {
+    this.pace.begin(BREAK);
+  }
+
+  /** Says how much time is left at a break before a trial. Empty before enough questions, from which the pace is known. */
+  minutesLeft({ trial_index }: SessionTrial): string {
+    const { breaks, trials } = this.session;
+    const coming = trials.slice(trial_index).flatMap((trial) => {
+      const hasBreak = trial.trial_index > trial_index && breaks?.before.includes(trial.trial_index);
+      return hasBreak ? [BREAK, trial.task] : [trial.task];
+    });
+    return sayMinutesLeft(this.pace.minutesFor(coming));
+  }
+
+  /** Says the same beside the progress of a trial. Empty if the trial has a time limit: minutes would add pressure. */
+  minutesLeftAt(trial: SessionTrial): string {
+    const isTimed = this.session.deadline_ms !== null || SPEEDED.includes(trial.task);
+    return isTimed || isPractice(trial) ? "" : this.minutesLeft(trial);
   }
 
   beginsRound({ trial_index }: SessionTrial): boolean {

@@ -2,22 +2,26 @@
  * A participant who resumes gets a welcome page instead of the instructions.
  */
 import type { JsPsych } from "jspsych";
-import { api, type Ended, type MultipleChoiceContent, type ResponseValue, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
+import { api, type Ended, type GivenConfidence, type JsPsychContent, type KeypressContent, type MultipleChoiceContent, type ResponseValue, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
 import { begunTrial, forgetBegun } from "./saving/trial-attempts";
 import { SessionProgress, isPractice } from "./session-progress";
 import { assets } from "./assets/asset-loader";
+import { ParameterFiles } from "./assets/parameter-files";
 import { html } from "./pages/dom";
 import { type ForeignPlugin, ForeignTrial, withFixation } from "./plugins/published-plugins";
 import BlackboxPredictPlugin from "./plugins/blackbox-predict";
+import ConfidencePlugin from "./plugins/confidence";
 import DemographicsPlugin, { type DemographicsData } from "./plugins/demographics";
 import FeedbackAgainPlugin from "./plugins/feedback-again";
 import FreeTextPlugin from "./plugins/free-text";
+import KeypressPlugin from "./plugins/keypress";
 import LoadingPlugin from "./plugins/loading";
 import MultipleChoicePlugin from "./plugins/multiple-choice";
 import NumberPlugin from "./plugins/number";
 import PagePlugin from "./plugins/page";
 import RankingPlugin from "./plugins/ranking";
 import RatingPlugin from "./plugins/rating";
+import RecallPlugin from "./plugins/recall";
 import type { TrialPlugin } from "./plugins/trial-plugin";
 import type { TrialFeedback, TrialParameters } from "./run-trial";
 import type { Outbox } from "./saving/outbox";
@@ -57,6 +61,7 @@ export interface Surroundings {
 export function sessionTimeline(study: Study, session: Session, surroundings: Surroundings): Timeline {
   forgetBegun(session.session);
   const progress = new SessionProgress(session);
+  surroundings.bar.offerRules(study.rules_html);
   const hasSkipped = skipInterrupted(session, progress, surroundings.outbox);
   const fullscreen = study.fullscreen && canGoFullscreen();
   const isNew = progress.next_trial_index === 0;
@@ -116,7 +121,7 @@ function demographics({ session, demographics: questions }: Session, { reach }: 
 }
 
 function fullscreenPage(): TimelinePart {
-  return { type: PagePlugin, pages: [ourPage("fullscreen_title", fullscreenExplained())], ...GOING_FULLSCREEN };
+  return { type: PagePlugin, pages: [ourPage("fullscreen_title", fullscreenExplained())], drawing: "screen", ...GOING_FULLSCREEN };
 }
 
 function fullscreenExplained(): string {
@@ -126,7 +131,7 @@ function fullscreenExplained(): string {
 function instructions({ instructions_html: pages }: Study, { deadline_ms }: Session): Timeline {
   if (pages.length === 0) return [];
   const withTimeLimit = pages.map((page, index) => (index === pages.length - 1 ? page + timeLimitNote(deadline_ms) : page));
-  return [{ type: PagePlugin, pages: withTimeLimit, buttons: [{ id: "page-next", label: say("begin") }] }];
+  return [{ type: PagePlugin, pages: withTimeLimit, drawing: "instructions", buttons: [{ id: "page-next", label: say("begin") }] }];
 }
 
 function welcomeBack({ deadline_ms }: Session, progress: SessionProgress, hasSkipped: boolean, fullscreen: boolean): Timeline {
@@ -138,7 +143,7 @@ function welcomeBack({ deadline_ms }: Session, progress: SessionProgress, hasSki
     ...(fullscreen ? [fullscreenExplained()] : []),
   ];
   const page = ourPage("welcome_back_title", ...words) + timeLimitNote(deadline_ms);
-  return [{ type: PagePlugin, pages: [page], ...(fullscreen && GOING_FULLSCREEN) }];
+  return [{ type: PagePlugin, pages: [page], drawing: "instructions", ...(fullscreen && GOING_FULLSCREEN) }];
 }
 
 /** Returns a trial, with a page before it if necessary. If the trial is not the session's next trial, it is skipped. */
@@ -149,6 +154,7 @@ function step(trial: SessionTrial, session: Session, progress: SessionProgress, 
   return {
     timeline: [
       ...(isFirstOfVisit ? [] : pageBefore(trial, session, progress)),
+      ...blockInstructions(trial, session, isFirstOfVisit),
       loading(trial, surroundings),
       trialDescription(trial, session, progress, surroundings),
     ],
@@ -166,17 +172,35 @@ function loading({ trial_index }: SessionTrial, { onFailure }: Surroundings): Ti
 
 /** Returns the addresses of the pictures, sounds and videos that a trial shows. */
 function addressesOf({ content }: SessionTrial): string[] {
-  const { stimulus, options } = content as Partial<MultipleChoiceContent>;
-  const parts = [...(stimulus ?? []), ...(options ?? [])];
+  const { screens, stimulus, mask, options } = content as Partial<MultipleChoiceContent & KeypressContent>;
+  const { files } = content as Partial<JsPsychContent>;
+  if (files) return files;
+  const ofScreens = (screens ?? []).flatMap(({ parts }) => parts);
+  const parts = [...ofScreens, ...(stimulus ?? []), ...(mask ?? []), ...(options ?? [])];
   return parts.flatMap((part) => (typeof part === "object" && "src" in part ? [part.src] : []));
 }
 
 function pageBefore(trial: SessionTrial, { breaks }: Session, progress: SessionProgress): Timeline {
-  if (isPractice(trial)) return progress.beginsRound(trial) ? [{ type: PagePlugin, pages: () => [practiceAgain(progress)] }] : [];
+  if (isPractice(trial)) return progress.beginsRound(trial) ? [{ type: PagePlugin, pages: () => [practiceAgain(progress)], drawing: "instructions" }] : [];
+  if (!breaks?.before.includes(trial.trial_index)) return [];
   const answered = progress.questionsBefore(trial);
-  if (!breaks || answered === 0 || answered % breaks.every > 0) return [];
   const page = breaks.page_html ?? ourPage("break_title", say("break", { answered, total: progress.questions }));
-  return [{ type: PagePlugin, pages: [page] }];
+  const withMinutes = () => {
+    progress.beginBreak(); // here, because the minutes include the question that has just ended
+    const words = progress.minutesLeft(trial);
+    return [page + (words && html("p", { class: "hint", lang: TEXTS_LANGUAGE }, words).outerHTML)];
+  };
+  return [{ type: PagePlugin, pages: withMinutes, drawing: "break" }];
+}
+
+/** Returns the instructions of the block that a trial begins. At the first trial of a visit, the participant can read the
+ * instructions of the current block again.
+ */
+function blockInstructions({ trial_index }: SessionTrial, { blocks }: Session, isFirstOfVisit: boolean): Timeline {
+  const block = isFirstOfVisit
+    ? blocks.filter((begun) => begun.trial_index <= trial_index).at(-1)
+    : blocks.find((begun) => begun.trial_index === trial_index);
+  return block?.instructions_html.length ? [{ type: PagePlugin, pages: block.instructions_html, drawing: "instructions" }] : [];
 }
 
 function practiceAgain({ practice }: SessionProgress): string {
@@ -194,10 +218,12 @@ type OwnTrial = Exclude<SessionTrial, { task: "jspsych" }>;
 const PLUGINS = {
   blackbox_predict: BlackboxPredictPlugin,
   free_text: FreeTextPlugin,
+  keypress: KeypressPlugin,
   multiple_choice: MultipleChoicePlugin,
   number: NumberPlugin,
   ranking: RankingPlugin,
   rating: RatingPlugin,
+  recall: RecallPlugin,
 } satisfies Record<OwnTrial["task"], unknown>;
 
 type ForeignSessionTrial = Extract<SessionTrial, { task: "jspsych" }>;
@@ -211,6 +237,7 @@ function ownTrial(trial: OwnTrial, session: Session, { frames }: Surroundings, r
     frame_ms: () => frames.used_ms, // at the beginning of the trial
     reading_ms: session.reading_ms,
     deadline_ms: isPractice(trial) ? null : session.deadline_ms,
+    confidence: session.confidence,
     on_load: () => record.begin(),
     on_shown: () => record.remember(),
     on_finish: () => assets.release(trial.trial_index),
@@ -220,29 +247,48 @@ function ownTrial(trial: OwnTrial, session: Session, { frames }: Surroundings, r
 
 /** Returns a trial of a published plugin, after our fixation. In practice, a page with the feedback follows. */
 function foreignTrial(
-  { content, phase }: ForeignSessionTrial,
-  { fixation_ms }: Session,
-  { plugins, frames }: Surroundings,
+  { content, phase, trial_index }: ForeignSessionTrial,
+  { fixation_ms, confidence }: Session,
+  { jsPsych, plugins, frames }: Surroundings,
   record: TrialRecord,
 ): TimelinePart {
   const plugin = plugins.get(content.plugin)!;
   let foreign: ForeignTrial;
+  let answered: TrialData;
+  let plugin_version: string | null;
   let feedback: TrialFeedback | null = null;
+  const respond = async (data: TrialData) => {
+    feedback = await record.respond(data, plugin.info.name, plugin_version);
+  };
   const trial = {
     type: withFixation(plugin),
     ...content.parameters,
     begin: (display: HTMLElement, show: () => unknown) => foreign.begin(display, show),
-    on_start: () => {
-      foreign = new ForeignTrial({ fixation_ms, frame_ms: frames.used_ms, parameters: content.parameters }, () => record.remember());
+    on_start: (parameters: Record<string, unknown>) => {
+      const files = new ParameterFiles(content.files ?? [], jsPsych);
+      for (const name of Object.keys(content.parameters)) parameters[name] = files.shown(parameters[name]);
+      foreign = new ForeignTrial({ fixation_ms, frame_ms: frames.used_ms, parameters: content.parameters }, files, () => record.remember());
       record.begin();
     },
     on_finish: async (data: Record<string, unknown>) => {
-      feedback = await record.respond(await foreign.record(data), plugin.info.name, (data["plugin_version"] as string) ?? null);
+      assets.release(trial_index);
+      answered = await foreign.record(data);
+      plugin_version = (data["plugin_version"] as string) ?? null;
+      if (!confidence) await respond(answered);
     },
   };
-  if (phase !== "practice") return trial;
+  const asking = {
+    type: ConfidencePlugin,
+    question: confidence,
+    frame_ms: () => frames.used_ms,
+    on_finish: ({ confidence, confidence_rt_ms }: GivenConfidence) => respond({ ...answered, confidence, confidence_rt_ms }),
+  };
   const continuing = feedbackPage(() => feedback!);
-  return { timeline: [trial, { timeline: [continuing], conditional_function: () => feedback !== null }] };
+  const after: Timeline = [
+    ...(confidence ? [asking] : []),
+    ...(phase === "practice" ? [{ timeline: [continuing], conditional_function: () => feedback !== null }] : []),
+  ];
+  return after.length > 0 ? { timeline: [trial, ...after] } : trial;
 }
 
 function timeLimitNote(deadline_ms: number | null): string {

@@ -2,6 +2,7 @@
  * client records these events for the analysis. They have no effect on the session.
  */
 import type { SignalName, Signals } from "./saving/server-api";
+import { RULES_CLOSED, RULES_OPENED } from "./pages/rules-dialog";
 import { isTranslated } from "./translation";
 
 /** Resize events that are closer together than this count as one change of the window's size. */
@@ -18,6 +19,7 @@ export class TrialSignals {
   private away = false;
   private awaySince_ms: number | null;
   private lastResized_ms = -Infinity;
+  private rulesSince_ms: number | null = null;
   private listening = new AbortController();
 
   /** Begins to count. */
@@ -32,6 +34,8 @@ export class TrialSignals {
     document.addEventListener("fullscreenchange", () => document.fullscreenElement || this.count("fullscreen_left"), onDocument);
     document.addEventListener("paste", () => this.count("pasted"), onDocument);
     for (const taking of ["copy", "cut"]) document.addEventListener(taking, () => this.count("copied"), onDocument);
+    document.addEventListener(RULES_OPENED, () => this.openRules(), { signal });
+    document.addEventListener(RULES_CLOSED, () => this.closeRules(), { signal });
     for (const acting of ["keydown", "click"]) {
       document.addEventListener(acting, ({ isTrusted }) => isTrusted || this.count("untrusted"), onDocument);
     }
@@ -45,6 +49,7 @@ export class TrialSignals {
   stop(): void {
     this.listening.abort();
     this.endAway();
+    this.closeRules();
   }
 
   /** Stops counting and returns the counts. `focus_lost` is the number of times that the page lost the focus. */
@@ -78,6 +83,16 @@ export class TrialSignals {
     const away_ms = Math.round(performance.now() - this.awaySince_ms);
     if (away_ms > 0) this.count("away_ms", away_ms);
     this.awaySince_ms = null;
+  }
+
+  private openRules(): void {
+    this.count("rules_opened");
+    this.rulesSince_ms = performance.now();
+  }
+
+  private closeRules(): void {
+    if (this.rulesSince_ms !== null) this.count("rules_ms", Math.round(performance.now() - this.rulesSince_ms));
+    this.rulesSince_ms = null;
   }
 
   private resized(at_ms: number): void {

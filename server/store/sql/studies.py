@@ -175,7 +175,7 @@ def register(db: Database, study: Study) -> None:
         ),
     )
     _insert_items(db, study)
-    assignment.add_groups(db, study.digest, study.definition.design.groups)
+    assignment.add_groups(db, study.digest, study.definition.n_groups)
     # The log comes last: a reader who finds the log finds everything else too.
     is_first = db.execute(
         "INSERT INTO logs (study_digest, n_events, checksum) VALUES (?, 0, '') ON CONFLICT DO NOTHING", (study.digest,)
@@ -386,7 +386,7 @@ def progress(db: Database, study: Study) -> list[GroupProgress]:
     """See `Store.progress`."""
     registered = nearest(db, study)
     if registered is None:
-        groups = range(1, study.definition.design.groups + 1)
+        groups = range(1, study.definition.n_groups + 1)
         kinds = (Kind.HUMAN, Kind.SIMULATED)
         return [GroupProgress(kind, group, 0, 0, 0, 0, 0, is_open=True) for kind in kinds for group in groups]
     study_digest = registered.study_digest

@@ -24,7 +24,7 @@ from batteries.stimulus.parts import ImagePart
 from tests.paths import MEDIA, STUDIES
 
 DIGESTS = {
-    "blackbox-predict": "446b40b5b08365b7fa803d157584ae3436fde971576c5ee45906dbfc94c6eb6a",
+    "blackbox-predict": "391c623a5647eca8bb1df86352a0ca3469faf3e9a0062c0f61827c9fb687c2ee",
     "intuition-double": "cec4a225bb86e4e3889fdbe907b1afe86f5e8814ce3fb0faae5331cbbe26e8c3",
     "intuition-single": "748d2ed220cc8062c1bd756c3b66640fce438f81b6026804d4955b208c00426e",
 }

@@ -83,7 +83,7 @@ MEMORY = {
         [*"river", "Return", *"sofas", "Return", "BackSpace", "BackSpace", "Return", ("click", "submit")],
         ["river", "sofa"],
     ),
-    "breakfast": ([("click", "submit")], []),
+    "breakfast": (["ctrl+Return", ("click", "submit")], []),
 }
 SCREENS_MS = {"lexical-1": [100, 50], "practice-list": [300, 300], "list-1": [None, 200, 100, 200, 200]}
 CONFIDENCE = "confidence: {prompt: How sure are you?, low: 1, high: 5}\n"

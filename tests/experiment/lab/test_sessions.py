@@ -16,6 +16,7 @@ import pytest
 from equipoise.studies import copy_sample_study
 from experiment.load_study import load_study
 from experiment.plan import plan_session
+from tests.block_study import make_block_study
 from tests.experiment.lab.window_processes import equipoise_command
 from tests.paths import ROOT
 
@@ -85,9 +86,12 @@ def laboratory(screen, fingers, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["blackbox-predict", "intuition-single"])
-def test_a_complete_session_of_each_task(laboratory, name):
+def test_a_complete_session_of_each_task(laboratory, fingers, name):
     copy_sample_study(name, laboratory.folder)
     process = laboratory.begin_from_a_shell()
+    laboratory.press_until(lambda: process.poll() is not None or laboratory.last_begun() == 0)
+    fingers.press("F1", HELD_S)  # The first trial shows the rules, if the study has rules.
+    time.sleep(PAUSE_S)
     laboratory.press_until(lambda: process.poll() is not None)
     assert process.returncode == 0, laboratory.printed
     assert "P01 completed the session." in laboratory.printed
@@ -95,7 +99,13 @@ def test_a_complete_session_of_each_task(laboratory, name):
     with closing(sqlite3.connect(study.store_path)) as store:
         group, seed, status = store.execute('SELECT "group", seed, status FROM sessions').fetchone()
         timings = store.execute("SELECT rt_ms, fixation_ms, frame_ms, onset_source, input FROM responses").fetchall()
+        signals = store.execute("SELECT trial_index, signals FROM responses WHERE signals LIKE '%rules%'").fetchall()
     assert status == "completed"
+    if study.definition.timeline.rules:
+        ((trial_index, recorded),) = signals
+        assert trial_index == 0 and json.loads(recorded)["rules_opened"] == 1 and json.loads(recorded)["rules_ms"] > 0
+    else:
+        assert signals == []
     plan = plan_session(study, group, seed)
     assert [row[0] for row in laboratory.rows()] == list(range(len(plan.trials)))
     for rt_ms, fixation_ms, frame_ms, onset_source, input_ in timings:
@@ -132,4 +142,20 @@ def test_a_session_killed_at_ten_moments_loses_at_most_the_trial_on_the_screen(l
             'SELECT "group", seed, status, (SELECT COUNT(*) FROM sessions) FROM sessions'
         ).fetchall()
     assert (status, n_sessions) == ("completed", 1)
+    assert [row[0] for row in laboratory.rows()] == list(range(len(plan_session(study, group, seed).trials)))
+
+
+def test_a_session_with_blocks_that_is_killed_in_the_second_block_resumes_there(laboratory):
+    make_block_study(laboratory.folder)
+    study = load_study(laboratory.folder)
+    process = laboratory.begin()
+    laboratory.press_until(lambda: not process.is_alive() or laboratory.last_begun() >= 7)
+    process.kill()
+    process.join()
+    process = laboratory.begin()
+    laboratory.press_until(lambda: not process.is_alive())
+    assert process.exitcode == 0, laboratory.printed
+    with closing(sqlite3.connect(study.store_path)) as store:
+        ((group, seed, status),) = store.execute('SELECT "group", seed, status FROM sessions').fetchall()
+    assert status == "completed"
     assert [row[0] for row in laboratory.rows()] == list(range(len(plan_session(study, group, seed).trials)))

@@ -1,19 +1,13 @@
 """The estimate of the display's frame interval, from synthetic time stamps with a known interval."""
 
-import json
-import os
 import random
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hatch_build import _npm_from_wheel, _system_npm
-from tests.paths import ROOT
+from tests.experiment.web.node_program import NodeProgram
 
-WEB = ROOT / "experiment" / "web"
 MEASURE = """
 import { estimateInterval, usualInterval_ms } from "./src/timing/frame-interval";
 import { FrameMeter } from "./src/timing/frame-meter";
@@ -50,18 +44,10 @@ Measure = Callable[..., dict[str, Any]]
 @pytest.fixture(scope="module")
 def measure(tmp_path_factory: pytest.TempPathFactory) -> Measure:
     """Run the client's code on lists of time stamps, in Node."""
-    node = Path((_system_npm() or _npm_from_wheel())[0]).parent
-    environment = os.environ | {"PATH": f"{node}{os.pathsep}{os.environ['PATH']}"}
-    script = tmp_path_factory.mktemp("measure") / "measure.mjs"
-    build = [WEB / "node_modules/.bin/esbuild", "--bundle", "--format=esm", "--platform=node", f"--outfile={script}"]
-    subprocess.run(
-        [*build, "--log-level=error"], input=MEASURE, text=True, cwd=WEB, env=environment, check=True
-    )  # esbuild reads the program from its standard input
+    program = NodeProgram(MEASURE, tmp_path_factory.mktemp("measure"))
 
     def run(*stamps: list[float], checks: tuple[int, ...] = ()) -> dict[str, Any]:
-        sent = json.dumps({"stamps": stamps, "checks": checks})
-        done = subprocess.run(["node", script], input=sent, text=True, env=environment, check=True, capture_output=True)
-        return json.loads(done.stdout)  # type: ignore[no-any-return]
+        return program.run({"stamps": stamps, "checks": checks})  # type: ignore[no-any-return]
 
     return run
 

@@ -138,6 +138,31 @@ def test_the_page_gets_addresses_and_html_and_no_names_of_files(app: Flask) -> N
         assert get(app, part["src"]).status_code == 200
 
 
+def test_data_of_a_plugin_are_stored_with_paths_and_scored(tmp_path: Path, store: SqliteStore) -> None:
+    folder = make_picture_study(tmp_path / "pictures")
+    paths = ["assets/red-is-right.png", "assets/blue-is-right.png"]
+    content = {"plugin": "chooser", "parameters": {"choices": paths}, "answers": [{"chosen": path} for path in paths]}
+    key = {"chosen": paths[0]}
+    item = {"item_id": "p1", "task": "jspsych", "factors": {"topic": "test"}, "content": content, "key": key}
+    other = {**item, "item_id": "q1"}
+    rows = [{"battery": "pictures", "version": "1.0"}, item, other]
+    (folder / "battery.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "chooser.js").write_text("var chooser = null;", encoding="utf-8")
+    with (folder / "study.yaml").open("a", encoding="utf-8") as file:
+        file.write("plugins: {chooser: {file: chooser.js, variable: chooser}}\n")
+    participant = Participant(create_app(load_study(folder), store, SECRETS, Settings()))
+    participant.start()
+    sent = json.dumps(participant.session)
+    assert "is-right" not in sent
+    red = address(picture(), ".png")
+    reply = participant.answer(0, response={"chosen": red, "stimulus": f"<img src='{red}'>"})
+    assert reply.status_code == 201
+    assert reply.json is not None
+    assert reply.json["responses"][0]["feedback"]["correct"] is True
+    stored = store.responses(participant.session["session"])
+    assert stored[0] == {"chosen": paths[0], "stimulus": f"<img src='{paths[0]}'>"}
+
+
 def test_html_in_a_text_is_shown_as_text(tmp_path: Path, store: SqliteStore) -> None:
     folder = make_picture_study(tmp_path / "pictures")
     battery = folder / "battery.jsonl"
@@ -160,7 +185,7 @@ def test_published_plugins_may_have_sounds_and_videos_as_data() -> None:
     app({"wsgi.url_scheme": "http"}, lambda _status, headers: sent.append(dict(headers)))  # type: ignore[arg-type]
     policy = sent[0]["Content-Security-Policy"].split("; ")
     assert "media-src 'self' blob: data:" in policy
-    assert "connect-src 'self' data:" in policy
+    assert "connect-src 'self' data: blob:" in policy
     assert "script-src 'self'" in policy
 
 

@@ -35,6 +35,7 @@ NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000,
 ALL = {
     "hidden": 1, "away_ms": 2_345, "fullscreen_left": 2, "pasted": 3, "copied": 4, "resized": 5, "too_early": 6,
     "too_fast": 1, "untrusted": 7, "translated": 1,
+    "rules_opened": 2, "rules_ms": 5_678,
 }  # fmt: skip
 JSPSYCH = {"trial_type": "html-button-response", "plugin_version": "2.1.0", "time_elapsed_ms": 12_345.678}
 SHOWN = {"attempt": 3, "visit": 2, "input": "touch", "signals": ALL, "jspsych": JSPSYCH}

@@ -376,6 +376,12 @@ def test_only_practice_is_followed_by_feedback(participant: Any) -> None:
     ]
     assert feedback[0]["solution"]["outcome"] == "east-5"
     assert feedback[0]["message"] == "Not quite: the ray leaves at EAST 5."
+    assert feedback[0]["explanation"] == [
+        "The atom at row 3, column 5 turns the ray.", "The atom at row 6, column 3 turns the ray.",
+    ]  # fmt: skip
+    assert feedback[0]["solution"]["encounters"] == [
+        {"atoms": [[3, 5]], "n_cells": 4}, {"atoms": [[6, 3]], "n_cells": 5},
+    ]  # fmt: skip
     assert set(feedback[1:]) == {None}
 
 

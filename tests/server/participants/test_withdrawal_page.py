@@ -99,7 +99,7 @@ def test_the_page_works_without_scripts_and_loads_nothing_from_other_sites(serve
         for _, attributes in elements:
             assert not [name for name in attributes if name.startswith("on") or name == "style"]
             for name in ("src", "href", "action"):
-                assert (attributes.get(name) or "/").startswith(("/", "data:,"))
+                assert (attributes.get(name) or "/").startswith(("/", "data:,", "#"))
 
 
 def test_the_page_has_the_strict_headers_and_no_cookie_and_is_never_cached(served: Flask) -> None:

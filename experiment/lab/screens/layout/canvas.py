@@ -9,7 +9,7 @@ from typing import Literal
 
 from PIL import Image, ImageDraw, ImageFont
 
-from experiment.lab.screens.layout.screen_image import ESCAPE, Box, Region, ScreenImage, VideoPlace, Written
+from experiment.lab.screens.layout.screen_image import ESCAPE, RULES, Box, Region, ScreenImage, VideoPlace, Written
 from experiment.lab.screens.layout.sheet import INK, INK_SOFT, PAPER, Colour, Sheet
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph, span_width
 from experiment.lab.screens.text.shaping import Direction, shaped
@@ -204,12 +204,20 @@ def _blank(width_px: int, height_px: int) -> tuple[Image.Image, ImageDraw.ImageD
 
 
 def draw_escape_hint(canvas: Canvas) -> None:
-    """If the sheet has a hint about the escape key, draw the hint at the bottom of the screen."""
+    """Draw the sheet's hints at the bottom of the screen: about the escape key, and about the key for the rules."""
     sheet = canvas.sheet
-    if not sheet.escape_hint:
-        return
+    is_ltr = sheet.direction == "ltr"
+    if sheet.rules_hint:
+        _draw_hint(canvas, f"{sheet.rules_hint}  [{RULES.upper()}]", RULES, is_right=not is_ltr)
+    if sheet.escape_hint:
+        _draw_hint(canvas, f"{sheet.escape_hint}  [Esc]", ESCAPE, is_right=is_ltr)
+
+
+def _draw_hint(canvas: Canvas, hint: str, name: str, is_right: bool) -> None:
+    """Draw a hint at the right or the left of the bottom margin, and make it clickable."""
+    sheet = canvas.sheet
     (width_px, height_px), (side_px, above_px) = sheet.size_px, sheet.margins_px
-    words = paragraph(sheet, f"{sheet.escape_hint}  [Esc]", round(0.7 * sheet.body_px), sheet.inside_px[0])
-    left = width_px - side_px - words.width_px if sheet.direction == "ltr" else side_px
+    words = paragraph(sheet, hint, round(0.7 * sheet.body_px), sheet.inside_px[0])
+    left = width_px - side_px - words.width_px if is_right else side_px
     canvas.write(words, left, height_px - above_px + (above_px - words.height_px) // 2, words.width_px, INK_SOFT)
-    canvas.region(ESCAPE, (left, height_px - above_px, left + words.width_px, height_px))
+    canvas.region(name, (left, height_px - above_px, left + words.width_px, height_px))

@@ -6,6 +6,8 @@ from PIL import Image
 
 ESCAPE = "escape"
 """Name of the key with which a participant asks to leave, and of the clickable region with the same effect."""
+RULES = "f1"
+"""Name of the key that opens the rules during a trial, and of the clickable region with the same effect."""
 Box = tuple[int, int, int, int]
 """Left, top, right and bottom, in pixels from the top left of the image. The pixels at right and bottom are outside."""
 

@@ -65,6 +65,8 @@ class Sheet:
     """Equipoise's texts in the study's language, and the direction of the study's script."""
     escape_hint: str = ""
     """Hint about the escape key, at the bottom of a screen; empty for no hint."""
+    rules_hint: str = ""
+    """Hint about the key that opens the rules, at the bottom of a trial's screen; empty for no hint."""
     item_px: int | None = None
     """Font size in pixels in which all items fit; None until `trial.with_even_letters` has computed it."""
     picture_px: int | None = None
@@ -85,9 +87,9 @@ class Sheet:
         """
         labels = ("leave", "contact") if study.definition.timeline.contact else ("leave",)
         words = " · ".join(map(study.words.say, labels))
-        return cls(
-            size_px, font_for(texts_of(study)), study.words, words, media_folder=media_folder(study), viewing=viewing
-        )
+        rules = study.words.say("rules") if study.definition.timeline.rules else ""
+        typeface, folder = font_for(texts_of(study)), media_folder(study)
+        return cls(size_px, typeface, study.words, words, rules, media_folder=folder, viewing=viewing)
 
     @property
     def direction(self) -> Direction:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -9,6 +10,7 @@ from markdown_it.token import Token
 from batteries.errors import InputError
 from experiment.lab.screens.text.fonts import Style
 from experiment.lab.screens.text.paragraphs import Span
+from experiment.study.blackbox_diagrams import Diagram, diagram_of, is_diagram
 
 _parser = MarkdownIt("commonmark", {"html": False})
 
@@ -17,10 +19,10 @@ BULLET = "•"
 
 @dataclass(frozen=True)
 class Block:
-    """A paragraph, a heading, a piece of code, or a horizontal rule."""
+    """A paragraph, a heading, a piece of code, a diagram, or a horizontal rule."""
 
     spans: tuple[Span, ...] = ()
-    """Text of the block; empty for a horizontal rule."""
+    """Text of the block; empty for a horizontal rule and for a diagram."""
     heading: int = 0
     """Level of a heading, from 1; 0 for other blocks."""
     indent: int = 0
@@ -29,6 +31,8 @@ class Block:
     """Mark before the first block of a list item: a bullet or a number."""
     quotes: int = 0
     """Number of quotations that contain the block."""
+    diagram: Diagram | None = None
+    """The diagram of a ray, if the block is one."""
 
 
 def blocks_of(name: str, markdown: str) -> list[Block]:
@@ -74,12 +78,17 @@ def blocks_of(name: str, markdown: str) -> list[Block]:
                 blocks.append(Block(spans, heading, len(counters), marker, quotes))
                 marker = ""
             case "fence" | "code_block":
-                code = Span(token.content.removesuffix("\n"), "mono")
-                blocks.append(Block((code,), 0, len(counters), marker, quotes))
+                blocks.append(_fenced(name, token, len(counters), marker, quotes))
                 marker = ""
             case "hr":
                 blocks.append(Block(indent=len(counters), quotes=quotes))
     return [block for block in blocks if block.spans or not block.heading]
+
+
+def _fenced(name: str, token: Token, indent: int, marker: str, quotes: int) -> Block:
+    if is_diagram(token):
+        return Block(diagram=diagram_of(token, Path(name)))
+    return Block((Span(token.content.removesuffix("\n"), "mono"),), 0, indent, marker, quotes)
 
 
 def _spans(name: str, tokens: list[Token], bold: bool) -> Iterator[Span]:

@@ -1,5 +1,6 @@
 /** The parts of a stimulus on the screen: texts, pictures, sounds and videos. */
-import { html, serverHtml } from "../pages/dom";
+import { html } from "../pages/dom";
+import { serverHtml } from "../pages/server-html";
 import { say, TEXTS_LANGUAGE } from "../pages/texts";
 import type { ImagePart, Part, SoundPart, VideoPart } from "../saving/server-api";
 import { assets } from "./asset-loader";
@@ -27,9 +28,9 @@ export function stimulusParts(parts: Part[]): StimulusParts {
   return asOne(parts.map(build));
 }
 
-/** Joins the parts above a question with the pictures among its options, which are already in the options' elements. */
-export function together(parts: StimulusParts, ...pictures: BuiltPart[]): StimulusParts {
-  const whole = asOne([parts, ...pictures]);
+/** Joins the parts above a question with other parts that are already in elements, such as the pictures among its options. */
+export function together(parts: StimulusParts, ...others: (BuiltPart | StimulusParts)[]): StimulusParts {
+  const whole = asOne([parts, ...others]);
   return { ...whole, elements: parts.elements };
 }
 

@@ -4,6 +4,7 @@
 import type { DeviceFound, DeviceNeeds, Exit } from "../saving/server-api";
 import { html } from "./dom";
 import { showIncompatible } from "./end-pages";
+import { illustration } from "./illustrations";
 import { canStore } from "../saving/kept-responses";
 import { FrameMeter } from "../timing/frame-meter";
 import { replaceAndFocus } from "./notices";
@@ -125,6 +126,7 @@ function hasKeyboard(container: HTMLElement): Promise<boolean> {
   const page = html(
     "article",
     { id: "keyboard-check", class: "page", tabindex: -1, lang: TEXTS_LANGUAGE },
+    illustration("keyboard"),
     html("h1", {}, say("keyboard_check_title")),
     html("p", {}, say("keyboard_check")),
     html("div", { class: "buttons" }, none),

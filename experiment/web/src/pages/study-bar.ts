@@ -1,7 +1,9 @@
 /** The bar around the trials: progress, contact, the button to leave the study, and the state of saving. */
 import { isTemporary } from "../saving/server-api";
 import type { TrialPosition } from "../session-progress";
-import { embeddedHtml, html, svg } from "./dom";
+import { html, svg } from "./dom";
+import { createRulesDialog, openRules } from "./rules-dialog";
+import { embeddedHtml } from "./server-html";
 import type { SaveStatus } from "../saving/outbox";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
@@ -11,11 +13,16 @@ const SAVED_SHOWN_MS = 4_000;
 const STILL_BEING_READ_MS = 1_000;
 
 export class StudyBar {
-  private label = html("label", { for: "progress" });
+  private label = html("label", { id: "position", for: "progress" });
   private progress = html("progress", { id: "progress" });
   private announcer = html("p", { class: "visually-hidden", role: "status", lang: TEXTS_LANGUAGE });
   private saveStatus = html("p", { id: "save-status", role: "status", lang: TEXTS_LANGUAGE });
   private tooLarge = html("p", { id: "too-large", class: "problem", role: "alert", lang: TEXTS_LANGUAGE });
+  private rules: HTMLDialogElement | null = null;
+  private rulesButton = html("button", { id: "show-rules", type: "button", class: "quiet", hidden: true }, say("rules"));
+  private minutesLeft = html("span", { id: "minutes-left" });
+  private position: HTMLElement;
+  private studyName: HTMLElement;
   private buttons: HTMLElement;
   private menuButton: HTMLButtonElement;
   private leave: HTMLElement;
@@ -30,32 +37,27 @@ export class StudyBar {
     leaveDialog: HTMLDialogElement,
   ) {
     this.leave = this.opener("leave-study", say("leave"), leaveDialog);
-    this.buttons = html("div", { id: "study-menu", class: "study-bar-buttons" });
+    this.buttons = html("div", { id: "study-menu", class: "study-bar-buttons", lang: TEXTS_LANGUAGE, hidden: true });
     this.menuButton = this.createMenuButton();
-    this.header = html(
-      "header",
-      { class: "study-bar", lang: TEXTS_LANGUAGE, hidden: true },
-      html(
-        "div",
-        { class: "study-bar-line" },
-        html("div", { class: "study-bar-progress" }, this.label, this.progress),
-        this.menuButton,
-        this.buttons,
-      ),
-    );
-    main.before(this.header);
-    main.after(html("footer", {}, this.saveStatus, this.tooLarge), this.announcer, leaveDialog);
+    this.position = html("div", { class: "study-bar-progress", lang: TEXTS_LANGUAGE }, this.label, this.progress, this.minutesLeft);
+    this.header = document.querySelector<HTMLElement>("header.study-bar")!; // the server writes it, with the study's name
+    this.studyName = this.header.querySelector<HTMLElement>(".study-name")!;
+    this.header.querySelector(".study-bar-line")!.append(this.position, this.menuButton, this.buttons);
+    main.after(html("footer", {}, this.saveStatus, this.tooLarge, this.announcer), leaveDialog);
+    this.showName();
   }
 
-  show(words = ""): void {
-    this.header.hidden = false;
-    if (!this.leave.isConnected) this.buttons.append(this.leave); // without a session there is nothing to leave
-    this.label.textContent = words;
-    this.progress.hidden = words === "";
+  /** Adds the button to leave the study. Without a session there is nothing to leave. */
+  offerLeaving(): void {
+    this.buttons.append(this.leave);
+    this.showMenu();
   }
 
-  hide(): void {
-    this.header.hidden = true;
+  /** Shows the study's name and logo, without the menu: before and after a session. */
+  end(): void {
+    this.showName();
+    this.buttons.replaceChildren();
+    this.showMenu();
   }
 
   /** Adds the button that opens the contact and the participant's rights. The dialog that asks whether to leave also
@@ -67,13 +69,35 @@ export class StudyBar {
     this.contact.lang = document.documentElement.lang;
     this.buttons.prepend(this.opener("show-contact", say("contact"), dialog));
     this.main.after(dialog);
-    this.header.hidden = false;
-    this.progress.hidden = true;
+    this.showMenu();
   }
 
-  /** Shows and announces the next trial. Call this method during the fixation, so that it does not affect the timing. */
-  showTrial({ words, answered, total }: TrialPosition): void {
-    this.show(words);
+  /** Adds the button that opens the rules, from the first trial on. It is beside the menu, not in it, because participants
+   * need the rules during a trial.
+   */
+  offerRules(pages: string[]): void {
+    if (this.rules || pages.length === 0) return;
+    const dialog = (this.rules = createRulesDialog(pages));
+    dialog.addEventListener("close", giveFocusToTrial);
+    this.rulesButton.addEventListener("click", () => openRules(dialog));
+    this.menuButton.before(this.rulesButton);
+    this.main.after(dialog);
+  }
+
+  /** Closes the rules if they are open when the trial ends. Otherwise they would cover the next trial. */
+  closeRules(): void {
+    this.rules?.close();
+  }
+
+  /** Shows and announces the next trial. Call this method during the fixation, so that it does not affect the timing.
+   * `minutesLeft` says how much time the rest takes; it is empty if that is unknown.
+   */
+  showTrial({ words, answered, total }: TrialPosition, minutesLeft = ""): void {
+    this.studyName.hidden = true; // a logo would distract from the questions
+    this.rulesButton.hidden = false;
+    this.position.hidden = false;
+    this.label.textContent = words;
+    this.minutesLeft.textContent = minutesLeft;
     this.progress.max = total;
     this.progress.value = answered;
     const justSaid = performance.now() - this.announced_ms < STILL_BEING_READ_MS ? `${this.announcer.textContent} ` : "";
@@ -114,8 +138,8 @@ export class StudyBar {
   /** Makes the button that opens and closes the menu. Only a narrow window has a menu; otherwise its buttons are visible. */
   private createMenuButton(): HTMLButtonElement {
     const lines = svg("svg", { viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("path", { d: "M3,5h14M3,10h14M3,15h14" }));
-    const attributes = { "aria-label": say("menu"), "aria-expanded": "false", "aria-controls": this.buttons.id };
-    const button = html("button", { id: "open-menu", type: "button", class: "quiet menu-button", ...attributes }, lines);
+    const attributes = { lang: TEXTS_LANGUAGE, "aria-label": say("menu"), "aria-expanded": "false", "aria-controls": this.buttons.id };
+    const button = html("button", { id: "open-menu", type: "button", class: "quiet menu-button", hidden: true, ...attributes }, lines);
     button.addEventListener("click", () => this.openMenu(button.getAttribute("aria-expanded") === "false"));
     this.buttons.addEventListener("click", () => this.openMenu(false));
     document.addEventListener("pointerdown", ({ target }) => this.header.contains(target as Node) || this.openMenu(false));
@@ -125,6 +149,16 @@ export class StudyBar {
       button.focus();
     });
     return button;
+  }
+
+  private showName(): void {
+    this.studyName.hidden = false;
+    this.position.hidden = true;
+  }
+
+  /** Shows the button of the menu if the menu has buttons. */
+  private showMenu(): void {
+    this.menuButton.hidden = this.buttons.hidden = this.buttons.childElementCount === 0;
   }
 
   private openMenu(open: boolean): void {
@@ -147,11 +181,12 @@ export class StudyBar {
   }
 }
 
-/** Focuses the trial after a dialog closes. Otherwise the browser would focus the button that opened the dialog, and the
+/** Focuses the trial, or the button below its feedback, after a dialog closes. Otherwise the browser would focus the button that opened the dialog, and the
  * trial would receive no keys.
  */
 function giveFocusToTrial(): void {
-  document.getElementById("stimulus")?.focus({ preventScroll: true });
+  const control = document.getElementById("feedback-continue") ?? document.getElementById("stimulus");
+  control?.focus({ preventScroll: true });
 }
 
 function createContactDialog(): HTMLDialogElement {

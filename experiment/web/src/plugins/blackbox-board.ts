@@ -10,10 +10,42 @@ import { say } from "../pages/texts";
 /** Side of a cell in SVG units. A whole number far above 1 keeps text sharp in every browser. */
 const CELL = 40;
 
+/** Space around the board in which a tap still chooses the nearest port, in SVG units. */
+const MARGIN = 16;
+
+/** Radius of the ring around an atom, in cells. */
+const RING = 0.42;
+
 /** Rotation that turns an arrow of the north edge into an arrow of another edge. */
 const INWARD_DEGREES = { north: 0, east: 90, south: 180, west: 270 };
 
-const centre = ([row, column]: Cell) => ({ x: (column + 0.5) * CELL, y: (row + 0.5) * CELL });
+interface Point {
+  x: number;
+  y: number;
+}
+
+const centre = ([row, column]: Cell): Point => ({ x: (column + 0.5) * CELL, y: (row + 0.5) * CELL });
+
+/** Returns the point where a ray reaches the ring around an atom. */
+function beforeAtom(from: Point, atom: Point): Point {
+  const share = 1 - (RING * CELL) / Math.hypot(atom.x - from.x, atom.y - from.y);
+  return { x: from.x + share * (atom.x - from.x), y: from.y + share * (atom.y - from.y) };
+}
+
+/** Returns the outline of the area in which a tap chooses a port. A port is only as wide as a cell, because its neighbours
+ * are beside it. So the area is longer: it reaches out of the board by the given margin and into the board by one cell,
+ * where there is nothing else to tap. In a corner cell, the diagonal separates the areas of two ports.
+ */
+function targetOf(port: Port, size: number): string {
+  const { side, position } = parsePort(port);
+  const from = position * CELL;
+  const inner = (at: number) => (at === CELL || at === (size + 1) * CELL ? CELL : 2 * CELL);
+  // The outline at the top edge: x along the edge, y from the outer end to the inner end.
+  const outline = [from, from + CELL].map((x) => [x, -MARGIN]).concat([from + CELL, from].map((x) => [x, inner(x)]));
+  const far = (size + 2) * CELL;
+  const place = { north: ([x, y]: number[]) => [x, y], south: ([x, y]: number[]) => [x, far - y!], west: ([x, y]: number[]) => [y, x], east: ([x, y]: number[]) => [far - y!, x] };
+  return outline.map((point) => place[side](point).join()).join(" ");
+}
 
 export class Board {
   readonly element: SVGSVGElement;
@@ -69,7 +101,7 @@ export class Board {
   }
 
   /** Draws the ray's actual path. After this, the board accepts no response. */
-  showSolution({ outcome, path }: BlackboxSolution): void {
+  showSolution({ outcome, path, encounters }: BlackboxSolution): void {
     this.locked = true;
     const { entry } = this.content;
     const exit = outcome === "absorbed" ? null : isPort(outcome) ? outcome : entry;
@@ -82,13 +114,24 @@ export class Board {
     }
     if (path.length > 0) {
       const points = [this.edge(entry), ...path.map(centre), ...(exit ? [this.edge(exit)] : [])];
+      if (!exit) points.push(beforeAtom(points.at(-2)!, points.pop()!));
       const route = points.map(({ x, y }) => `${x},${y}`).join(" ");
       // A wide line below a narrow line keeps the path visible over grid and atoms.
       this.element.append(svg("polyline", { class: "ray-halo", points: route }), svg("polyline", { class: "ray", points: route }));
     }
     this.element.append(this.arrow(entry, "in"));
     if (exit && exit !== entry) this.element.append(this.arrow(exit, "ray-out"));
-    if (!exit) this.element.append(this.hit(path[path.length - 1]!));
+    for (const { n_cells } of encounters) {
+      if (n_cells > 0) this.element.append(this.turningPoint(path[n_cells - 1]!));
+    }
+    const numbers = new Map<string, number[]>();
+    encounters.forEach(({ atoms }, index) => {
+      for (const atom of atoms) numbers.set(String(atom), [...(numbers.get(String(atom)) ?? []), index + 1]);
+    });
+    for (const atom of this.content.atoms) {
+      const ofAtom = numbers.get(String(atom));
+      if (ofAtom) this.element.append(this.encounter(atom, ofAtom));
+    }
   }
 
   private onKey(event: KeyboardEvent): void {
@@ -126,15 +169,16 @@ export class Board {
     return svg("circle", { class: "atom", cx: x, cy: y, r: CELL * 0.32, "aria-hidden": "true" });
   }
 
-  /** Draws a ring and a cross on the atom that absorbs the ray. */
-  private hit(cell: Cell): SVGGElement {
+  /** Draws a ring around an atom that changed the course of the ray, with the numbers of its sentences in the feedback. */
+  private encounter(cell: Cell, numbers: number[]): SVGGElement {
     const { x, y } = centre(cell);
-    return svg(
-      "g",
-      { class: "hit", "aria-hidden": "true" },
-      svg("circle", { cx: x, cy: y, r: CELL * 0.42 }),
-      svg("path", { d: `M${x - 6},${y - 6}l12,12m0,-12l-12,12` }),
-    );
+    const ring = svg("circle", { cx: x, cy: y, r: CELL * RING });
+    return svg("g", { class: "encounter", "aria-hidden": "true" }, ring, svg("text", { x, y: y + 5 }, numbers.join(",")));
+  }
+
+  private turningPoint(cell: Cell): SVGCircleElement {
+    const { x, y } = centre(cell);
+    return svg("circle", { class: "turning-point", cx: x, cy: y, r: 5, "aria-hidden": "true" });
   }
 
   private port(port: Port): SVGGElement {
@@ -150,6 +194,7 @@ export class Board {
         "aria-label": isEntry ? say("port_spoken_entry", { port: portSpoken(port) }) : portSpoken(port),
         "data-port": port,
       },
+      svg("polygon", { class: "target", points: targetOf(port, size) }),
       svg("rect", box),
     );
     group.addEventListener("click", (event) => {

@@ -151,8 +151,8 @@ export class BlackboxStimulus implements Stimulus<string> {
   }
 
   showSolution(solution: unknown): void {
-    const { outcome, path } = solution as BlackboxSolution;
-    this.board.showSolution({ outcome, path });
+    const { outcome, path, encounters = [] } = solution as BlackboxSolution;
+    this.board.showSolution({ outcome, path, encounters });
     this.words.append(html("p", { class: "visually-hidden" }, rayPath(path)));
     this.responseButtons.find((button) => button.dataset.response === outcome)?.classList.add("right");
   }

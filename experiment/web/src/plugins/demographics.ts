@@ -1,6 +1,7 @@
 import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
 import type { PersonAnswers, Question } from "../saving/server-api";
-import { html } from "../pages/dom";
+import { html, nameByHeading } from "../pages/dom";
+import { illustration } from "../pages/illustrations";
 import { type QuestionField, questionField } from "../pages/question-field";
 import { say, TEXTS_LANGUAGE } from "../pages/texts";
 
@@ -92,6 +93,7 @@ export default class DemographicsPlugin implements JsPsychPlugin<Info> {
     const form = html(
       "form",
       { class: "page", tabindex: -1, novalidate: true },
+      illustration("person"),
       html("div", { lang: TEXTS_LANGUAGE }, html("h1", {}, trial.title), html("p", {}, trial.remark)),
       ...fields.map(({ element }) => element),
       html(
@@ -100,6 +102,7 @@ export default class DemographicsPlugin implements JsPsychPlugin<Info> {
         html("button", { id: "demographics-done", type: "submit", class: "primary" }, trial.button_label),
       ),
     );
+    nameByHeading(form);
     display.replaceChildren(form);
     window.scrollTo(0, 0);
     form.focus({ preventScroll: true });

@@ -9,7 +9,7 @@ const info = {
   parameters: {
     /** Makes the stimulus of the practice trial, with the element that receives keys. */
     stimulus: { type: ParameterType.FUNCTION, default: undefined },
-    /** The participant's response. */
+    /** The participant's response; null if the time passed without one. */
     response: { type: ParameterType.COMPLEX, default: undefined },
     /** The feedback on the response. */
     feedback: { type: ParameterType.COMPLEX, default: undefined },
@@ -20,7 +20,7 @@ const info = {
 type Info = typeof info;
 type Trial = TrialType<Info> & {
   stimulus: (keyboard: HTMLElement) => Stimulus<ResponseValue>;
-  response: ResponseValue;
+  response: ResponseValue | null;
   feedback: TrialFeedback;
 };
 
@@ -32,7 +32,7 @@ export default class FeedbackAgainPlugin implements JsPsychPlugin<Info> {
 
   async trial(display: HTMLElement, trial: Trial, on_load: () => void = () => {}): Promise<object> {
     const stimulus = trial.stimulus(this.jsPsych.getDisplayContainerElement());
-    stimulus.showResponse(trial.response);
+    if (trial.response !== null) stimulus.showResponse(trial.response);
     display.replaceChildren(stimulus.element);
     window.scrollTo(0, 0);
     on_load();

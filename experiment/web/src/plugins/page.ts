@@ -1,5 +1,7 @@
 import { type JsPsych, type JsPsychPlugin, ParameterType, type TrialType } from "jspsych";
-import { html, serverHtml } from "../pages/dom";
+import { html, nameByHeading } from "../pages/dom";
+import { type Illustration, illustration } from "../pages/illustrations";
+import { serverHtml } from "../pages/server-html";
 import { say, TEXTS_LANGUAGE } from "../pages/texts";
 
 const info = {
@@ -20,6 +22,8 @@ const info = {
         label: { type: ParameterType.STRING, default: undefined },
       },
     },
+    /** The drawing above the first page, or null. */
+    drawing: { type: ParameterType.STRING, default: null },
   },
   data: {
     /** The id of the button that ended the pages. */
@@ -76,9 +80,11 @@ export default class PagePlugin implements JsPsychPlugin<Info> {
         const last = page === pages.length - 1;
         const buttons = last ? [...lastButtons] : [{ id: "page-next", label: say("next") }];
         const row = html("div", { class: "buttons", lang: TEXTS_LANGUAGE }, ...buttons.map(({ id, label }, index) => button(id, label, index === 0)));
-        if (page > 0) row.prepend(button("page-back", say("back"), false));
-        const article = html("article", { class: "page", tabindex: -1 }, serverHtml(pages[page]!), row);
+        if (page > 0) row.append(button("page-back", say("back"), false));
+        const drawing = page === 0 && trial.drawing ? [illustration(trial.drawing as Illustration)] : [];
+        const article = html("article", { class: "page", tabindex: -1 }, ...drawing, serverHtml(pages[page]!), row);
         if (pages.length > 1) row.append(html("span", { class: "hint" }, say("page_of", { page: page + 1, pages: pages.length })));
+        nameByHeading(article);
         display.replaceChildren(article);
         window.scrollTo(0, 0);
         article.focus({ preventScroll: true });

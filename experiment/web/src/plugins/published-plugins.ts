@@ -3,6 +3,7 @@
  */
 import * as jsPsychModule from "jspsych";
 import { type JsPsychPlugin, ParameterType } from "jspsych";
+import type { ParameterFiles } from "../assets/parameter-files";
 import { withReferences } from "../saving/parameter-references";
 import { ApiError, type Study, type TrialData } from "../saving/server-api";
 import { html } from "../pages/dom";
@@ -17,6 +18,12 @@ export type ForeignPlugin = PluginClass & { info: jsPsychModule.PluginInfo };
 /** Fields that jsPsych adds to the data of every trial. */
 const ADDED_BY_JSPSYCH = ["trial_type", "trial_index", "plugin_version", "time_elapsed", "internal_node_id"];
 
+/** Class of the display while a plugin uses it. Then the display has the layout that plugins expect. */
+const LAYOUT = "published-plugin";
+
+/** Steps of its own promises that a plugin may take in the frame of the onset before it shows something. */
+const MOST_STEPS = 20;
+
 /** Loads the study's plugins. The file of each plugin defines a variable. Throws if a variable does not contain a plugin. */
 export async function loadPlugins(plugins: Study["plugins"]): Promise<Map<string, ForeignPlugin>> {
   const variables = window as unknown as Record<string, unknown>;
@@ -26,6 +33,8 @@ export async function loadPlugins(plugins: Study["plugins"]): Promise<Map<string
     await loadScript(address);
     const plugin = variables[variable] as ForeignPlugin | undefined;
     if (!plugin?.info) throw new ApiError(400, `The plugin ${name} does not make the variable ${variable}.`);
+    const missing = Object.entries(plugin.info.parameters).find(([, { type, default: value }]) => type === ParameterType.FUNCTION && value === undefined);
+    if (missing) throw new ApiError(400, `The plugin ${name} needs a function as its parameter ${missing[0]}, which an item cannot contain.`);
     loaded.set(name, plugin);
   }
   return loaded;
@@ -58,6 +67,7 @@ export class ForeignTrial {
 
   constructor(
     private trial: { fixation_ms: number; frame_ms: number; parameters: Record<string, unknown> },
+    private files: ParameterFiles,
     private onShown: () => void,
   ) {
     const onDocument = { signal: this.listening.signal, capture: true };
@@ -76,20 +86,27 @@ export class ForeignTrial {
     if (event.type === "click") this.signals.count("too_early");
   }
 
-  /** Shows the fixation, and then calls `show`, which shows the stimulus. */
-  async begin<T>(display: HTMLElement, show: () => T): Promise<T> {
+  /** Shows the fixation, and then calls `show`, which shows the stimulus. Resolves with the result of `show` in an object,
+   * because the result can be a promise for the end of the trial.
+   */
+  async begin<T>(display: HTMLElement, show: () => T): Promise<{ result: T }> {
     const { fixation_ms, frame_ms } = this.trial;
-    this.fixation = await showAfterFixation(display, () => ({ element: html("div") }), fixation_ms, frame_ms);
+    this.fixation = await showAfterFixation(display, () => ({ element: html("div"), media: this.files }), fixation_ms, frame_ms);
     this.visible_ms = this.fixation.end_ms + frame_ms;
     // This is still the frame in which the cross disappears.
     this.called_ms = performance.now();
     this.display = display;
     display.translate = false; // the wording is the stimulus
-    const shown = show();
+    display.replaceChildren(); // as jsPsych does between trials
+    display.classList.add(LAYOUT);
+    const result = show();
+    // A plugin for sounds first waits for its decoded sound. All of this happens before the frame is painted.
+    for (let step = 0; step < MOST_STEPS && display.childElementCount === 0; step++) await null;
     askForOnset(display);
     this.onset = watchOnset(display, this.fixation.end_ms);
+    letVideosBegin(display);
     this.onShown();
-    return shown;
+    return { result };
   }
 
   /** Returns the trial's record from the plugin's `data`. The plugin's `rt` begins when the plugin is called; `rt_ms` begins
@@ -97,14 +114,16 @@ export class ForeignTrial {
    */
   async record(data: Record<string, unknown>): Promise<TrialData> {
     this.listening.abort();
+    this.files.release();
     if (this.display) this.display.translate = true; // pages to read may be translated
+    this.display?.classList.remove(LAYOUT);
     const { end_ms: _, ...fixation } = this.fixation ?? simulatedFixation(this.trial);
     const { onset_ms, onset_source } = (await this.onset?.()) ?? { onset_ms: performance.now(), onset_source: "painted" };
     const rt_ms = typeof data["rt"] === "number" ? Math.max(0, data["rt"] - (onset_ms - this.called_ms)) : null;
     const recorded = Object.fromEntries(Object.entries(data).filter(([name]) => !ADDED_BY_JSPSYCH.includes(name)));
     const rt_from_onset_ms = this.onset ? rt_ms : (data["rt"] as number | null);
     return {
-      response: withReferences(recorded, this.trial.parameters),
+      response: withReferences(this.files.recorded(recorded), this.trial.parameters),
       missing: null,
       input: this.lastInput && inputOf(this.lastInput),
       rt_ms: rt_from_onset_ms,
@@ -113,7 +132,20 @@ export class ForeignTrial {
       shown_at: new Date(Date.now() - (performance.now() - onset_ms)).toISOString(),
       onset_source,
       ...this.signals.record(rt_from_onset_ms),
+      presentation: null,
+      confidence: null,
+      confidence_rt_ms: null,
     };
+  }
+}
+
+/** Shows the controls of a video if the browser does not let the page begin the video. Otherwise a trial could never end. */
+function letVideosBegin(display: HTMLElement): void {
+  for (const video of display.querySelectorAll("video")) {
+    if (!video.autoplay) continue;
+    video.play().catch((error: DOMException) => {
+      if (error.name === "NotAllowedError") video.controls = true;
+    });
   }
 }
 
@@ -150,7 +182,7 @@ export function withFixation(Plugin: ForeignPlugin): ForeignPlugin {
     override trial(display: HTMLElement, trial: never, on_load?: () => void): Promise<object> {
       const { begin } = trial as { begin: ForeignTrial["begin"] };
       const show = () => super.trial(display, trial, on_load);
-      return begin(display, show).then(async (result: unknown) => {
+      return begin(display, show).then(({ result }: { result: unknown }) => {
         if (result instanceof Promise) return result as Promise<object>;
         on_load?.();
         return new Promise<never>(() => {}); // the trial ends with `jsPsych.finishTrial`

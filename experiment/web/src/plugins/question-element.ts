@@ -23,7 +23,8 @@ export function questionElement(content: QuestionContent & TimeBounds, task: str
       translate: "no",
       role: "group",
       tabindex: -1,
-      "aria-labelledby": "text prompt",
+      // Screen readers read this short name when the question gets the focus. The text follows as paragraphs to walk through.
+      "aria-labelledby": document.getElementById("position") ? "position" : "prompt",
       "aria-describedby": hints[0]?.id ?? false,
     },
     ...(media.elements.length > 0 ? [html("div", { class: "stimulus-parts" }, ...media.elements)] : []),
@@ -36,7 +37,7 @@ export function questionElement(content: QuestionContent & TimeBounds, task: str
   return { element, media };
 }
 
-function paragraphs(text: string): string[] {
+export function paragraphs(text: string): string[] {
   return text.split(/\n\s*\n/).filter((paragraph) => paragraph.trim() !== "");
 }
 

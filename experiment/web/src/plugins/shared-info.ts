@@ -2,12 +2,21 @@
 import { ParameterType } from "jspsych";
 import { say } from "../pages/texts";
 
-/** Parameters of all plugins with a prompt. */
-export const questionParameters = {
+/** Parameters of all plugins with a stimulus. */
+export const stimulusParameters = {
+  /** The screens before the question: {parts, duration_ms}. `parts` are as in `stimulus`. `duration_ms` is rounded to whole
+   * frames; if it is null, the participant ends the screen.
+   */
+  screens: { type: ParameterType.COMPLEX, array: true, default: [] },
   /** The parts above the question: {kind: "text", html}, {kind: "image", src, alt, width_px, height_px}, {kind:
    * "sound", src, alt} or {kind: "video", src, alt}.
    */
   stimulus: { type: ParameterType.COMPLEX, array: true, default: [] },
+} as const;
+
+/** Parameters of all plugins with a prompt. */
+export const questionParameters = {
+  ...stimulusParameters,
   /** The text above the question. Blank lines separate paragraphs. May be empty. */
   text: { type: ParameterType.STRING, default: "" },
   /** The question. */
@@ -23,7 +32,11 @@ export const trialParameters = {
   reading_ms: { type: ParameterType.FLOAT, default: 0 },
   /** Time after onset at which the trial ends without a response, in ms; null for no limit. */
   deadline_ms: { type: ParameterType.FLOAT, default: null },
-  /** Called when the stimulus is on the screen. */
+  /** The question about confidence after each response: {prompt, low, high, step, labels, shown_as}, as in the plugin
+   * `rating`. Null if it is not asked.
+   */
+  confidence: { type: ParameterType.OBJECT, default: null },
+  /** Called when the first screen or the stimulus is on the screen. */
   on_shown: { type: ParameterType.FUNCTION, default: () => {} },
   /** Called with the trial's data as soon as there is a response. A result that is not null is shown as feedback, with
    * `note` below the feedback.
@@ -66,7 +79,16 @@ export const trialData = {
    * full screen. `pasted` and `copied`: numbers of pastes and copies. `resized`: changes of the window's size. `too_early`:
    * responses before the stimulus was visible or during the reading time. `untrusted`: input events that a program made.
    * `translated`: 1 if the browser or an extension had translated the page.
+   * `rules_opened`: times that the participant opened the rules. `rules_ms`: time for which the rules were open, in ms.
    * `away_ms`: time for which the page was hidden or without focus, in ms.
    */
   signals: { type: ParameterType.OBJECT },
+  /** The actual timing of screens and parts: {screens, stimulus, mask}. Each has `duration_ms`, `frames` and
+   * `frames_intended`. Null if the trial has none.
+   */
+  presentation: { type: ParameterType.OBJECT },
+  /** The confidence in the response; null if it was not asked. */
+  confidence: { type: ParameterType.FLOAT },
+  /** Time from the question about confidence to its answer, in ms. */
+  confidence_rt_ms: { type: ParameterType.FLOAT },
 } as const;

@@ -2,6 +2,10 @@
 import type { JsPsych } from "jspsych";
 import { runTrial, type SimulatedParticipant, simulatedData, type Stimulus, type TrialParameters } from "../run-trial";
 import type { ResponseValue, TrialData } from "../saving/server-api";
+import { giveRating } from "./rating-scale";
+
+/** Time after which a simulated participant continues, if there is no response time. */
+const PAUSE_MS = 500;
 
 /** A plugin of ours. A subclass says what is shown, and how a simulated participant responds. */
 export abstract class TrialPlugin<R extends ResponseValue, Trial extends TrialParameters> {
@@ -16,6 +20,11 @@ export abstract class TrialPlugin<R extends ResponseValue, Trial extends TrialPa
   /** Gives a response at `rt_ms` after the onset, as a participant does. */
   protected abstract giveResponse(response: R, rt_ms: number, trial: Trial): void;
 
+  /** Returns the response of a participant who lets the time pass; null if there is no such response. */
+  protected withheld(_trial: Trial): R | null {
+    return null;
+  }
+
   trial(display: HTMLElement, trial: Trial, on_load: () => void = () => {}): Promise<TrialData<R>> {
     return this.run(display, trial, on_load);
   }
@@ -28,7 +37,7 @@ export abstract class TrialPlugin<R extends ResponseValue, Trial extends TrialPa
   ): Promise<TrialData<R>> {
     const api = this.jsPsych.pluginAPI;
     const data: TrialData<R> = api.mergeSimulationData(
-      simulatedData(this.jsPsych, trial, this.randomResponse(trial)),
+      simulatedData(this.jsPsych, trial, this.randomResponse(trial), this.withheld(trial)),
       simulation_options,
     );
     if (simulation_mode === "data-only") {
@@ -40,12 +49,13 @@ export abstract class TrialPlugin<R extends ResponseValue, Trial extends TrialPa
       respond: () => {
         if (data.response !== null && data.rt_ms !== null) this.giveResponse(data.response, data.rt_ms, trial);
       },
-      continue: (button) => api.clickTarget(button, data.rt_ms ?? trial.reading_ms),
+      rateConfidence: (question) => giveRating(this.jsPsych, question, data.confidence!, data.confidence_rt_ms!, 0),
+      continue: (button) => api.clickTarget(button, data.rt_ms ?? PAUSE_MS),
     });
   }
 
   private run(display: HTMLElement, trial: Trial, on_load: () => void, simulated?: SimulatedParticipant) {
-    const build = () => this.stimulus(trial, this.jsPsych.getDisplayContainerElement());
-    return runTrial(display, build, trial, on_load, simulated);
+    const keyboard = this.jsPsych.getDisplayContainerElement();
+    return runTrial(display, keyboard, () => this.stimulus(trial, keyboard), trial, on_load, simulated);
   }
 }

@@ -118,7 +118,7 @@ export class Outbox {
    */
   private giveUp(response: KeptResponse, error: unknown): void {
     if (!isTooLarge(error) || response.missing === "interrupted" || response.missing === "too_large") throw error;
-    const record: KeptResponse = { ...response, response: null, missing: "too_large" };
+    const record: KeptResponse = { ...response, response: null, missing: "too_large", confidence: null, confidence_rt_ms: null };
     forget(response);
     keep(record);
     this.waiting = this.waiting.map((one) => (one === response ? record : one));

@@ -12,6 +12,8 @@ export interface Study {
   consent_html: string | null;
   consent_digest: string | null;
   instructions_html: string[];
+  /** Pages that participants can open during a trial. */
+  rules_html: string[];
   /** The contact and the participant's rights. */
   contact_html: string | null;
   device: DeviceNeeds;
@@ -99,10 +101,24 @@ export interface VideoPart extends FilePart {
   duration_ms: number;
 }
 
-/** Content of all tasks with a prompt. */
-export interface QuestionContent {
+/** A screen before the question. */
+export interface Screen {
+  /** The parts in the middle of the screen. A screen without parts is blank. */
+  parts: Part[];
+  /** Duration; null if the participant ends the screen. */
+  duration_ms: number | null;
+}
+
+/** Content of all tasks with a stimulus. */
+export interface StimulusContent {
+  /** The screens before the question, in order; absent if there are none. */
+  screens?: Screen[];
   /** The parts above the question; absent if there are none. */
   stimulus?: Part[];
+}
+
+/** Content of all tasks with a prompt. */
+export interface QuestionContent extends StimulusContent {
   /** Paragraphs separated by blank lines; may be empty. */
   text: string;
   prompt: string;
@@ -128,6 +144,8 @@ export interface Scale {
 
 export interface RatingContent extends QuestionContent, Scale {}
 
+export type ConfidenceQuestion = Scale & { prompt: string };
+
 export interface RankingContent extends QuestionContent {
   options: string[];
 }
@@ -146,6 +164,28 @@ export interface FreeTextContent extends QuestionContent {
   lines: number;
 }
 
+/** A fast response with a key. */
+export interface KeypressContent extends StimulusContent {
+  text: string;
+  /** May be empty, as the text. */
+  prompt: string;
+  /** The name of the response of each key, such as {f: "word", j: "nonword"}. */
+  keys: Record<string, string>;
+  /** The stimulus disappears after this time; null if it stays until the response. */
+  stimulus_ms: number | null;
+  /** Shown after the stimulus. */
+  mask: Part[];
+  mask_ms: number | null;
+  /** Time after onset for a response; null if the study's deadline applies. */
+  window_ms: number | null;
+  /** True if no key within `window_ms` is the response `none`. */
+  withhold: boolean;
+}
+
+export interface RecallContent extends QuestionContent {
+  most_entries: number;
+}
+
 export interface BlackboxContent {
   size: number;
   atoms: Cell[];
@@ -156,6 +196,8 @@ export interface BlackboxContent {
 export interface JsPsychContent {
   plugin: string;
   parameters: Record<string, unknown>;
+  /** Addresses of the files that the parameters name; absent if there are none. */
+  files?: string[];
 }
 
 /** The server sends an attention check as a test question, so that the browser cannot recognize it. */
@@ -167,6 +209,8 @@ export type SessionTrial = { trial_index: number; phase: Phase } & (
   | { task: "ranking"; content: RankingContent }
   | { task: "number"; content: NumberContent }
   | { task: "free_text"; content: FreeTextContent }
+  | { task: "keypress"; content: KeypressContent }
+  | { task: "recall"; content: RecallContent }
   | { task: "blackbox_predict"; content: BlackboxContent }
   | { task: "jspsych"; content: JsPsychContent }
 );
@@ -219,9 +263,12 @@ export type Session = {
   interrupted_trial: "repeat" | "skip";
   /** The unanswered questions about the participant. */
   demographics: Question[];
-  breaks: { every: number; page_html: string | null } | null;
+  /** Breaks, before the trials with the indexes in `before`. */
+  breaks: { before: number[]; page_html: string | null } | null;
+  /** The blocks of test trials in order, each with the index of its first test trial. */
+  blocks: { trial_index: number; instructions_html: string[] }[];
   /** The question about confidence, which follows every answer; null if the study does not ask it. */
-  confidence: Scale & { prompt: string } | null;
+  confidence: ConfidenceQuestion | null;
   /** Number of rounds of practice that `trials` contains. */
   practice_rounds: number;
   next_trial_index: number;
@@ -259,7 +306,32 @@ export interface TrialTiming {
 }
 
 /** A response: a number, a text such as a prediction, or the data of a published plugin's trial. */
-export type ResponseValue = number | string | number[] | Record<string, unknown>;
+export type ResponseValue = number | string | number[] | string[] | Record<string, unknown>;
+
+/** The actual time for which something was on the screen. */
+export interface Shown {
+  duration_ms: number;
+  /** The frames in which it was visible. In a hidden page nothing is visible. */
+  frames: number;
+  /** Null if the participant ended the screen. */
+  frames_intended: number | null;
+}
+
+/** The actual timing of a trial's screens and sounds. */
+export interface Presentation {
+  screens: Shown[];
+  /** The stimulus, if it disappeared before the response. */
+  stimulus: Shown | null;
+  /** The mask, if it disappeared before the response. */
+  mask: Shown | null;
+}
+
+/** The confidence in a response. */
+export interface GivenConfidence {
+  confidence: number;
+  /** Time from the question about confidence to its answer. */
+  confidence_rt_ms: number;
+}
 
 /** Input device. */
 export type Input = "key" | "mouse" | "touch" | "pen";
@@ -277,7 +349,9 @@ export type SignalName =
   | "too_early"
   | "too_fast"
   | "untrusted"
-  | "translated";
+  | "translated"
+  | "rules_opened"
+  | "rules_ms";
 
 /** Record of a trial of our plugins. */
 export interface TrialData<R extends ResponseValue = ResponseValue> extends TrialTiming {
@@ -289,6 +363,11 @@ export interface TrialData<R extends ResponseValue = ResponseValue> extends Tria
   missing: "deadline" | "too_large" | null;
   input: Input | null;
   signals: Signals | null;
+  /** Null if the trial has neither screens nor timed parts. */
+  presentation: Presentation | null;
+  /** The confidence in the response; null if it was not asked. */
+  confidence: number | null;
+  confidence_rt_ms: number | null;
 }
 
 interface TrialResponseHead {
@@ -316,12 +395,18 @@ export type TrialResponse = FinishedTrial | InterruptedTrial;
 export interface BlackboxSolution {
   outcome: "absorbed" | "reflected" | Port;
   path: Cell[];
+  /** The atoms that changed the course of the ray, in order. The ray was in cell number `n_cells` of the path, from 1, or
+   * at its port if `n_cells` is 0.
+   */
+  encounters: { atoms: Cell[]; n_cells: number }[];
 }
 
 export interface Feedback<Solution = unknown> {
   correct: boolean;
   message: string;
   solution: Solution;
+  /** The reasons for the right answer, in order, if there are any. */
+  explanation?: string[];
   /** Present after the last trial of a practice round, if the study has a practice criterion. */
   practice?: Practice;
 }

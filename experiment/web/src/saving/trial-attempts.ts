@@ -15,7 +15,8 @@ interface BegunTrial {
 
 /** A response with its feedback. */
 export interface AnsweredTrial {
-  response: ResponseValue;
+  /** Null if the time passed without a response. */
+  response: ResponseValue | null;
   feedback: Feedback;
 }
 
@@ -40,7 +41,7 @@ export function rememberBegun(session: string, trial: BegunTrial): void {
 export function rememberFeedback(sent: KeptResponse[], stored: StoredResponse[]): void {
   for (const { response_id, feedback } of stored) {
     const found = sent.find((response) => response.response_id === response_id);
-    if (!feedback || !found || found.response === null) continue;
+    if (!feedback || !found) continue;
     const begun = begunTrial(found.session);
     if (begun?.trial_index !== found.trial_index) continue;
     rememberBegun(found.session, { ...begun, answered: { response: found.response, feedback } });

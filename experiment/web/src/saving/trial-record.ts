@@ -36,7 +36,8 @@ export class TrialRecord {
   begin(): void {
     const begun = begunTrial(this.session.session);
     this.attempt = begun?.trial_index === this.trial.trial_index ? begun.attempt + 1 : 1;
-    this.surroundings.bar.showTrial(this.progress.position(this.trial));
+    this.progress.begin(this.trial);
+    this.surroundings.bar.showTrial(this.progress.position(this.trial), this.progress.minutesLeftAt(this.trial));
   }
 
   /** Remembers that the stimulus was visible. If the page is closed after this, the trial is interrupted. */
@@ -48,6 +49,7 @@ export class TrialRecord {
   async respond(data: TrialData, trial_type: string, plugin_version: string | null): Promise<TrialFeedback | null> {
     const { jsPsych, bar, outbox, onEnded } = this.surroundings;
     const { trial, progress } = this;
+    bar.closeRules();
     if (data.missing) bar.announce(say("time_over"));
     const stored = outbox.add({
       response_id: uuid4(),

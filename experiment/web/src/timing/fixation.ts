@@ -6,7 +6,7 @@
 import { html } from "../pages/dom";
 
 /** Waits for the next animation frame. Resolves with its time stamp, before the frame is painted. */
-const nextFrame = () => new Promise<number>(requestAnimationFrame);
+export const nextFrame = () => new Promise<number>(requestAnimationFrame);
 
 /** Time stamp of the current frame, if the previous trial ended in this frame. */
 let frameBeingMade_ms: number | null = null;
@@ -62,7 +62,7 @@ export interface Fixation {
 /** What replaces the fixation cross. The cross stays until the pictures are decoded and the sounds can begin. */
 interface Replacement {
   element: HTMLElement;
-  media?: { ready: Promise<void> };
+  ready?: Promise<unknown>;
 }
 
 /** Shows the fixation cross for the number of frames nearest to `fixation_ms`. The stimulus replaces the cross within one
@@ -84,9 +84,9 @@ export async function showAfterFixation(
     window.scrollTo(0, 0);
     await painted();
   }
-  const { element: stimulus, media } = build();
-  let isReady = media === undefined;
-  void media?.ready.then(() => (isReady = true));
+  const { element: stimulus, ready } = build();
+  let isReady = ready === undefined;
+  void ready?.then(() => (isReady = true));
 
   let stamp_ms = start_ms;
   let frames_seen = 0;

@@ -9,20 +9,30 @@ export function isMeant(event: Event): boolean {
   return !document.querySelector("dialog[open]");
 }
 
+/** A second press at the same point within this time belongs to a double tap. A click has the browser's own count. */
+const DOUBLE_PRESS_MS = 300;
+const DOUBLE_PRESS_PX = 30;
+
 /** Pointer type of the last press. In some browsers the click event itself has no pointer type. */
 let lastPointer = "";
 /** Time of a press whose click has not come yet. */
 let pointerDown_ms: number | null = null;
 /** Time at which the pointer was pressed for the last click, or for the first click of a double click. */
 let clickBegan_ms = 0;
+/** The last press, and the time at which it began: the first press of a double tap. */
+let lastPress = { x: 0, y: 0, at_ms: -Infinity, began_ms: -Infinity };
 /** Time at which each key was pressed, without its repetitions. */
 const keyDown_ms = new Map<string, number>();
 
 document.addEventListener(
   "pointerdown",
-  ({ pointerType, timeStamp }) => {
+  ({ isTrusted, pointerType, timeStamp, clientX: x, clientY: y }) => {
+    if (!isTrusted) return; // a program's click counts, with or without a press before it
     lastPointer = pointerType;
     pointerDown_ms = timeStamp;
+    const isNear = Math.hypot(x - lastPress.x, y - lastPress.y) < DOUBLE_PRESS_PX;
+    const isSecond = isNear && timeStamp - lastPress.at_ms < DOUBLE_PRESS_MS;
+    lastPress = { x, y, at_ms: timeStamp, began_ms: isSecond ? lastPress.began_ms : timeStamp };
   },
   { capture: true },
 );
@@ -36,18 +46,20 @@ document.addEventListener(
 );
 document.addEventListener("keydown", ({ repeat, code, timeStamp }) => repeat || keyDown_ms.set(code, timeStamp), { capture: true });
 
-/** Returns the time at which the action of an event began: the press of the pointer before the click, the first click of
+/** Returns the time at which the action of an event began: the press of the pointer before the click, the first press of
  * a double click, or the press of a key that is held down. An action that began before the onset is not a response.
  */
 export function beganAt_ms(event: Event): number {
   if (event instanceof KeyboardEvent) return event.repeat ? (keyDown_ms.get(event.code) ?? -Infinity) : event.timeStamp;
+  if (event.type === "pointerdown") return lastPress.began_ms;
   const isOfPress = event instanceof MouseEvent && (event.detail > 1 || (event.type === "click" && event.detail === 1));
   return isOfPress ? clickBegan_ms : event.timeStamp;
 }
 
 /** Returns the device of an event, or null if the browser does not report it. A click with the count 0 comes from a key. */
 export function inputOf(event: Event): Input | null {
-  if (event instanceof KeyboardEvent || (event as MouseEvent).detail === 0) return "key";
+  const hasNoPress = event.type !== "pointerdown" && (event as MouseEvent).detail === 0;
+  if (event instanceof KeyboardEvent || hasNoPress) return "key";
   const pointer = (event as PointerEvent).pointerType || lastPointer;
   return pointer === "mouse" || pointer === "touch" || pointer === "pen" ? pointer : null;
 }

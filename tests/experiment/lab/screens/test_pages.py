@@ -1,8 +1,10 @@
 """Pages and messages: they show the complete text in order, and nothing is cut off."""
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import pytest
+from markdown_it import MarkdownIt
 
 from batteries.errors import InputError
 from experiment.lab.screens.layout import sheet as sheet_module
@@ -14,6 +16,7 @@ from experiment.lab.screens.text.fonts import DEJAVU
 from experiment.lab.screens.text.markdown import Block, blocks_of
 from experiment.lab.screens.text.paragraphs import Span
 from experiment.load_study import load_study
+from experiment.study.blackbox_diagrams import diagram_of, is_diagram, steps_of
 from experiment.texts import texts_in
 from tests.paths import STUDIES
 
@@ -57,13 +60,20 @@ def text_of(*pictures):
 @pytest.mark.parametrize("study", ["blackbox-predict", "intuition-single", "intuition-double"])
 def test_all_pages_of_the_shipped_studies_can_be_read(study, size_px):
     loaded = load_study(STUDIES / study)
-    sheet = Sheet.of(loaded, size_px)
+    sheet = replace(Sheet.of(loaded, size_px), rules_hint="")  # The program shows this hint in trials only.
     for name, text in loaded.texts.items():
         drawn = pages(sheet, {name: text}, CONSENT, BACK, NEXT)
-        assert len(drawn) <= 2
+        diagrams = [token for token in MarkdownIt("commonmark").parse(text) if is_diagram(token)]
+        assert len(drawn) <= 2 + len(diagrams)
         for picture in drawn:
             assert_is_in_order(picture, sheet)
-        plain = text.replace("*", "").replace("#", "").replace("- ", "").replace("_", "")
+        plain = text
+        for token in diagrams:
+            plain = plain.replace(f"```blackbox\n{token.content}```", "")
+            diagram = diagram_of(token, STUDIES / study / name)
+            for sentence in (diagram.caption, *(step.sentence for step in steps_of(diagram, sheet.words))):
+                assert set(sentence.split()) <= set(text_of(*drawn).split())
+        plain = plain.replace("*", "").replace("#", "").replace("- ", "").replace("_", "")
         shown, position = text_of(*drawn), 0
         for word in plain.split():
             position = shown.index(word, position)  # All words, in order.

@@ -34,19 +34,21 @@ def overlap(one, other):
 
 
 def assert_is_in_order(picture, sheet):
-    """Check that nothing overlaps or is cut off, that regions are large, and that the escape hint is at the bottom."""
+    """Check that nothing overlaps or is cut off, that regions are large, and that the hints are at the bottom."""
     assert picture.image.size == sheet.size_px
     assert picture.image.mode == "RGB"
     side_px, above_px = sheet.margins_px
     foot = sheet.size_px[1] - above_px
     others, targets = picture.written, picture.regions
-    if sheet.escape_hint:
-        *others, escape_hint = picture.written
-        *targets, leaving = picture.regions
-        assert (escape_hint.text, leaving.name) == (f"{sheet.escape_hint}  [Esc]", "escape")
-        assert foot <= escape_hint.box_px[1] < escape_hint.box_px[3] <= sheet.size_px[1]
-        assert side_px <= escape_hint.box_px[0] < escape_hint.box_px[2] <= sheet.size_px[0] - side_px
-        assert overlap(leaving.box_px, escape_hint.box_px)
+    for hint, key, name in ((sheet.escape_hint, "Esc", "escape"), (sheet.rules_hint, "F1", "f1")):
+        if not hint:
+            continue
+        *others, shown = others
+        *targets, area = targets
+        assert (shown.text, area.name) == (f"{hint}  [{key}]", name)
+        assert foot <= shown.box_px[1] < shown.box_px[3] <= sheet.size_px[1]
+        assert side_px <= shown.box_px[0] < shown.box_px[2] <= sheet.size_px[0] - side_px
+        assert overlap(area.box_px, shown.box_px)
     for written in others:
         left, top, right, bottom = written.box_px
         assert side_px <= left < right <= sheet.size_px[0] - side_px, written
@@ -77,7 +79,13 @@ def judged(item, response, words_of_study):
     return TrialMoment(
         progress="Practice",
         response_state=ResponseState(response, response),
-        feedback=ShownFeedback(feedback.correct, message, feedback.solution, words_of_study.say("last_practice")),
+        feedback=ShownFeedback(
+            feedback.correct,
+            message,
+            feedback.solution,
+            words_of_study.say("last_practice"),
+            tuple(words_of_study.say(text, **values) for text, values in feedback.explanation),
+        ),
         actions=GO_ON,
     )
 
@@ -93,7 +101,8 @@ def test_every_item_fits_the_smallest_screen_in_letters_of_one_size(study):
             options = [f"{number} {option}" for number, option in enumerate(content["options"], start=1)]
             shown = "".join([content["text"], content["prompt"], *options])
             assert "".join(shown.split()) in "".join(words(picture))  # Lines can also end at hyphens.
-            assert [region.name for region in picture.regions] == [*(str(n + 1) for n in range(len(options))), "escape"]
+            hints = ["f1", "escape"] if sheet.rules_hint else ["escape"]
+            assert [region.name for region in picture.regions] == [*(str(n + 1) for n in range(len(options))), *hints]
 
 
 @pytest.mark.parametrize("size_px", [USUAL, LARGE, (800, 600), (1280, 1024), (1366, 768), (3440, 1440), (1080, 1920)])
@@ -109,12 +118,14 @@ def test_items_fit_larger_and_other_screens(study, size_px):
 def test_feedback_fits_in_every_language_whether_right_or_wrong(study, size_px, language):
     texts = texts_in(language, {})
     sheet = Sheet(size_px, DEJAVU, texts)
-    item = study.battery.by_id[study.definition.practice[0]]
-    for response in task_named(item.task).responses(item.content)[:4]:
-        picture = draw(sheet, item, judged(item, response, texts))
-        assert_is_in_order(picture, sheet)
-        assert [region.name for region in picture.regions] == ["next"]
-        assert set(texts.say("last_practice").split()) <= set(words(picture))
+    for item in (study.battery.by_id[name] for name in study.definition.practice):
+        for response in task_named(item.task).responses(item.content)[:4]:
+            moment = judged(item, response, texts)
+            picture = draw(sheet, item, moment)
+            assert_is_in_order(picture, sheet)
+            assert [region.name for region in picture.regions] == ["next"]
+            for sentence in (texts.say("last_practice"), *moment.feedback.explanation):
+                assert set(sentence.split()) <= set(words(picture))
 
 
 def test_feedback_names_the_right_and_the_wrong_answer_in_words():

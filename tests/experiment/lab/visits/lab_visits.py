@@ -135,7 +135,7 @@ class FakeDisplay:
         self.picture = picture
         self.seen.append(" ".join(written.text for written in picture.written))
 
-    redraw = confirm = show
+    redraw = confirm = ask = show
 
     def press(self, picture, keys, until_ms=None):
         assert picture is self.picture, "the program waits for presses on another screen than the shown screen"

@@ -12,7 +12,7 @@ from tests.paths import ROOT
 
 ANSWERS = {
     "practice-go": ["space"], "practice-list": [*"lamp", "return", "ctrl_return"], "lexical-1": ["f"],
-    "lexical-2": ["j"], "red-disc": [None], "list-1": [*"river", "ctrl_return"], "breakfast": ["ctrl_return"],
+    "lexical-2": ["j"], "red-disc": [None], "list-1": [*"river", "ctrl_return"], "breakfast": ["ctrl_return"] * 2,
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from batteries.items import Battery, Item
 from experiment.load_study import load_study
 from experiment.models.prompts.practice import feedback_on_reply
 from experiment.models.prompts.requests import requests_for
+from experiment.study.blackbox_diagrams import with_diagrams_in_words
 from experiment.study.definition import Study
 from experiment.study.timeline import Timing
 from server.app import create_app
@@ -93,7 +94,8 @@ def test_practice_items_are_numbered_and_the_last_one_ends_the_practice() -> Non
 def test_the_prompt_has_the_texts_of_the_sample_study_in_the_order_of_people(task: str) -> None:
     study = SAMPLES[task]
     shown = user_message(study)
-    pages = [study.texts[name].strip() for name in study.definition.timeline.instructions]
+    texts = [study.texts[name].strip() for name in study.definition.timeline.instructions]
+    pages = [with_diagrams_in_words(text, study.words) for text in texts]
     assert shown.startswith("\n\n".join(pages) + "\n\nPractice")
 
 
@@ -119,7 +121,10 @@ def test_the_feedback_on_a_reply_is_that_on_its_response_and_an_invalid_reply_ge
     study = with_practice(practice, item(BOARD, None, "test"), "blackbox_predict")
     first, last = practice
     right = feedback_on_reply(study, first, "EAST 3")
-    assert right.startswith("That is right: the ray leaves at EAST 3.\nThe ray's path: row 4 column 1; ")
+    assert right.startswith(
+        "That is right: the ray leaves at EAST 3.\nThe atom at row 5, column 5 turns the ray.\n"
+        "The atom at row 2, column 3 turns the ray.\nThe ray's path: row 4 column 1; "
+    )
     wrong = right.replace("That is right", "Not quite")
     assert feedback_on_reply(study, first, "absorbed") == wrong
     for reply in ("", "I cannot say.", "NORTH 12"):

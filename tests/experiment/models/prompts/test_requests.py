@@ -134,7 +134,8 @@ def test_a_study_without_practice_of_the_task_has_no_examples(plums: Study) -> N
 
 
 def test_an_item_of_a_plugin_is_refused_in_one_sentence() -> None:
-    slider = Item(item_id="s", task="jspsych", content={"plugin": "slider"}, key={"response": 1})
+    files = {"assets/face.svg": "0" * 64}  # services of models do not accept drawings
+    slider = Item(item_id="s", task="jspsych", content={"plugin": "slider", "files": files}, key={"response": 1})
     with pytest.raises(
         InputError,
         match=r"`jspsych` cannot be sent to a model, because only jsPsych can show them\.",

@@ -132,7 +132,9 @@ def test_a_solved_ray_that_leaves_where_it_entered_is_called_reflected() -> None
     study = study_with([item(BOARD, None, "test")], "blackbox_predict")
     turned = item({"size": 8, "atoms": [[4, 6], [6, 6]], "entry": "west-5"}, "west-5", "practice-1")
     items = (turned, study.battery.by_id["test"])
-    study = replace(study, battery=Battery(**study.battery.model_dump(exclude={"items"}), items=items))
+    definition = study.definition.model_copy(update={"practice": ("practice-1",), "practice_criterion": None})
+    battery = Battery(**study.battery.model_dump(exclude={"items"}), items=items)
+    study = replace(study, definition=definition, battery=battery)
     (request,) = requests_for(study, shots=1)
     assert "Prediction: reflected\n" in request.prompt.user
 

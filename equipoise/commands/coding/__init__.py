@@ -1,0 +1,1 @@
+"""The commands of `equipoise coding`: coding studies, in which coders code the open answers of a study."""

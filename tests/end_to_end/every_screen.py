@@ -1,0 +1,238 @@
+"""Every screen of a participant: a walk through studies that shows each kind of page, and pictures of all of them.
+
+Run `.venv/bin/python -m tests.end_to_end.every_screen FOLDER` to look at the pages after a change of their style. Each
+file in the folder shows one page at all sizes, in light and dark colours and with large text; a red line is the lower
+edge of the window. `test_every_screen.py` takes the same walk, and checks what can be measured.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+from PIL import Image, ImageDraw
+from playwright.sync_api import Browser, BrowserContext, Page, Route
+
+from equipoise.studies import copy_sample_study
+from tests.browser import chromium_path, running_chromium
+from tests.end_to_end.test_pictures_and_sounds import take as take_pictures
+from tests.end_to_end.test_question_tasks import copy_question_study
+from tests.end_to_end.test_question_tasks import take as take_questions
+from tests.end_to_end.visitor import DESKTOP, Visitor, Walker
+from tests.end_to_end.whole_study import PRACTICE, make_whole_study
+from tests.picture_study import make_picture_study
+from tests.server_process import running_server
+
+SIZES = [(390, 664), (390, 844), (844, 390), (768, 1024), (1280, 800)]
+"""Width and height of a small phone, a phone, a phone on its side, a tablet and a laptop."""
+PICTURES = {
+    100: [(390, 664, "light"), (390, 844, "dark"), (768, 1024, "dark"), (844, 390, "light"), (1280, 800, "light")],
+    200: [(390, 664, "light"), (1280, 800, "dark")],
+}
+"""The pictures of a page: width, height and colours, by the text size in per cent."""
+Look = Callable[[Page, str], None]
+"""Called with each page, while it is on the screen, and the name of the page."""
+
+
+def refusing(status: int) -> Callable[[Route], None]:
+    """Return a handler that replies to each request with an error."""
+    return lambda route: route.fulfill(status=status, json={"error": "This session was opened in another window."})
+
+
+class Screens:
+    """Walks through studies in new browser contexts, and shows each kind of page once."""
+
+    def __init__(self, browser: Browser, folder: Path, language: str, look: Look) -> None:
+        self._browser, self._folder, self._language, self._look = browser, folder, language, look
+        self._seen: set[str] = set()
+
+    def every_page(self) -> None:
+        """Show every page."""
+        self.study_with_every_part()
+        self.end_pages()
+        self.questions()
+        self.pictures()
+        for name in ("blackbox-predict", "intuition-single", "intuition-double"):
+            self.sample(name)
+
+    def sample(self, name: str) -> None:
+        """Show the pages of a sample study, up to the second question."""
+        copy_sample_study(name, self._folder / name)
+        self._translate(self._folder / name)
+        with self._visitor(self._folder / name) as visitor:
+            Walker(visitor, on_stage=lambda stage: self._stage(visitor.page, name, stage)).to_trial(2)
+
+    def study_with_every_part(self) -> None:
+        """Show all pages of a study with every part, its dialogs, and the pages of an error and of a withdrawal."""
+        folder = make_whole_study(self._folder / "whole", self._language, "{fixation_ms: 100, deadline_ms: 600000}")
+        wrong = {"Which number comes after three?": iter([3, 1])}
+
+        def answer(prompt: str) -> int:
+            return next(wrong[prompt]) if prompt in wrong else PRACTICE.get(prompt, 2)
+
+        with self._visitor(folder) as visitor:
+            page = visitor.page
+
+            def stage(name: str) -> None:
+                self._stage(page, "whole", name)
+
+            walker = Walker(visitor, "mouse", stage, answer)
+            walker.to("demographics")
+            page.locator("#question-age").fill("twelve")
+            page.locator("#demographics-done").click()
+            self._show(page, "whole-demographics-mistake")
+            walker.to_trial(5)
+            visitor.wait_for_trial()
+            for button, dialog in (("#show-contact", "#contact-dialog"), ("#leave-study", "#leave-dialog")):
+                page.locator(button).evaluate("button => button.click()")
+                page.locator(dialog).wait_for()
+                self._show(page, f"whole-{dialog[1:]}")
+                page.keyboard.press("Escape")
+            page.reload()
+            page.locator("#fullscreen-go, #page-next").wait_for()
+            self._show(page, "whole-welcome-back")
+            walker.to_the_end()
+            origin = page.url.rstrip("/")
+            page.goto(f"{origin}/withdraw")
+            self._show(page, "whole-withdraw")
+            page.locator("#code").fill("WRONG")
+            page.locator("#delete-answers").click()
+            page.locator("#problem").wait_for()
+            self._show(page, "whole-withdraw-unknown")
+            page.goto(f"{origin}/no-such-page")
+            self._show(page, "whole-wrong-address")
+
+    def end_pages(self) -> None:
+        """Show the pages after an early end, on an unfit device, and of a problem."""
+        folder = make_whole_study(self._folder / "ends", self._language)
+        with running_server(folder) as url:
+            with self._page(url) as visitor:
+                visitor.page.locator("#page-next").click()
+                visitor.page.locator("#consent-decline").click()
+                visitor.page.locator("#declined").wait_for()
+                self._show(visitor.page, "ends-declined")
+            with self._page(url) as visitor:
+                Walker(visitor).to_trial(1)
+                visitor.page.locator("#leave-study").evaluate("button => button.click()")  # may be in the menu
+                visitor.page.locator("#leave-confirm").click()
+                visitor.page.locator("#withdrawn").wait_for()
+                self._show(visitor.page, "ends-withdrawn")
+            with self._page(url) as visitor:
+                Walker(visitor, answer=lambda _prompt: 3).to_the_end()
+                self._show(visitor.page, "ends-practice-failed")
+            for status, name in ((401, "elsewhere"), (422, "not-saved")):
+                with self._page(url) as visitor:
+                    walker = Walker(visitor)
+                    walker.to("trial")
+                    visitor.page.route("**/api/responses", refusing(status))
+                    walker.step()
+                    visitor.page.locator("[role=alert] .buttons").wait_for()
+                    self._show(visitor.page, f"ends-{name}")
+        for need, selector in (("keyboard: true", "#keyboard-check"), ("refresh_hz: 999", "#incompatible")):
+            folder = make_whole_study(self._folder / need.partition(":")[0], self._language)
+            study = folder / "study.yaml"
+            study.write_text(study.read_text(encoding="utf-8").replace("phones: true", f"phones: true, {need}"))
+            with self._visitor(folder) as visitor:
+                visitor.page.locator(selector).wait_for()
+                self._show(visitor.page, f"ends-{selector[1:]}")
+
+    def questions(self) -> None:
+        """Show every kind of question."""
+        folder = copy_question_study(self._folder / "questions")
+        self._translate(folder)
+        with self._visitor(folder) as visitor:
+            take_questions(visitor, "mouse", lambda name: self._show(visitor.page, f"question-{name}"))
+
+    def pictures(self) -> None:
+        """Show pictures, sounds and videos."""
+        folder = make_picture_study(self._folder / "pictures")
+        self._translate(folder)
+        with self._visitor(folder) as visitor:
+            take_pictures(visitor, "mouse", lambda name: self._show(visitor.page, f"picture-{name}"))
+
+    def _translate(self, folder: Path) -> None:
+        text = (folder / "study.yaml").read_text(encoding="utf-8")
+        text = re.sub(r"^language: .*\n", "", text, flags=re.MULTILINE)
+        (folder / "study.yaml").write_text(f"{text}\nlanguage: {self._language}\n", encoding="utf-8")
+
+    @contextmanager
+    def _visitor(self, folder: Path) -> Iterator[Visitor]:
+        with running_server(folder) as url, self._page(url) as visitor:
+            yield visitor
+
+    @contextmanager
+    def _page(self, url: str, beside: Visitor | None = None, **options: Any) -> Iterator[Visitor]:
+        context: BrowserContext = (
+            beside.context if beside else self._browser.new_context(**{"viewport": DESKTOP} | options)
+        )
+        visitor = Visitor(context, url)
+        try:
+            yield visitor
+        finally:
+            visitor.page.close()
+            if not beside:
+                context.close()
+
+    def _stage(self, page: Page, study: str, stage: str) -> None:
+        """Show the page of a walker's stage, unless a page of the same kind was shown before."""
+        name = stage
+        if stage in {"page", "feedback"}:
+            name += f"-{page.locator('h1, h2').first.inner_text()}"
+        self._show(page, f"{study}-{name}")
+
+    def _show(self, page: Page, name: str) -> None:
+        name = re.sub(r"[^\w]+", "-", name).strip("-")
+        if name in self._seen:
+            return
+        self._seen.add(name)
+        before = page.viewport_size
+        self._look(page, name)
+        page.emulate_media(color_scheme="null")
+        page.set_viewport_size(before)  # type: ignore[arg-type]
+
+
+def take_pictures_of(folder: Path, name_of_run: str, percent: int) -> Look:
+    """Return a function that writes one file with all pictures of a page."""
+
+    def look(page: Page, name: str) -> None:
+        taken = []
+        for width, height, scheme in PICTURES[percent]:
+            page.set_viewport_size({"width": width, "height": height})
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.wait_for_timeout(80)
+            picture = Image.open(BytesIO(page.screenshot(full_page=True))).convert("RGB")
+            ImageDraw.Draw(picture).line([(0, height), (picture.width, height)], fill="red", width=2)
+            picture = picture.crop((0, 0, picture.width, min(picture.height, 1500)))
+            taken.append(picture.resize((picture.width * 2 // 3, picture.height * 2 // 3), Image.Resampling.LANCZOS))
+        sheet = Image.new("RGB", (sum(one.width + 12 for one in taken), max(one.height for one in taken)), "#8899bb")
+        x = 0
+        for one in taken:
+            sheet.paste(one, (x, 0))
+            x += one.width + 12
+        sheet.save(folder / f"{name_of_run}-{name}.png")
+
+    return look
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--language", "languages", multiple=True, default=("en", "ar"), help="Language of the texts.")
+def main(folder: Path, languages: tuple[str, ...]) -> None:
+    """Write pictures of every page to FOLDER."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for language, percent in product(languages, PICTURES):
+        # Pictures lose a text size that is set while the browser runs.
+        flag = f"--blink-settings=defaultFontSize={16 * percent // 100}"
+        with running_chromium(chromium_path(), flag) as browser, TemporaryDirectory() as studies:
+            Screens(
+                browser, Path(studies), language, take_pictures_of(folder, f"{language}-{percent}", percent)
+            ).every_page()
+
+
+if __name__ == "__main__":
+    main()
