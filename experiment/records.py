@@ -172,6 +172,12 @@ class LabDevice(BaseModel):
     python_version: str = Field(max_length=100, description="Version of Python.")
     platform: str = Field(max_length=200, description="The operating system with its version.")
     text_font: str = Field(max_length=200, description="The font of the texts.")
+    px_per_cm: float | None = Field(
+        default=None, gt=0, le=1_000, description="Pixels per cm of the screen, from the PsychoPy monitor; else None."
+    )
+    distance_cm: float | None = Field(
+        default=None, gt=0, le=1_000, description="Viewing distance in cm, from the PsychoPy monitor; else None."
+    )
 
 
 class Signals(BaseModel):

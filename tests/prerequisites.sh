@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the programs that the tests need in addition to Python packages: Chromium, Firefox, WebKitGTK, a library that the
-# browser driver's Node links to, libraries of PsychoPy's window, a virtual display, PostgreSQL's server, PgBouncer and
+# browser driver's Node links to, libraries of PsychoPy's window, a virtual display, a sound server, PostgreSQL's server, PgBouncer and
 # proxies. Without the right to install, it prints what is missing. The tests that need a missing program are then skipped
 # with a reason; under CI=true they fail.
 set -eu
@@ -29,6 +29,8 @@ has_window() {
     -e 'libfribidi\.so\.0' -e 'libasound\.so\.2' -e 'libjack\.so\.0')" -ge 5 ]
 }
 
+has_program() { PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v "$1" >/dev/null 2>&1; }
+
 missing=""
 has_browser || missing="$missing chromium fonts-dejavu-core"
 if [ "$(uname)" = Linux ] && ! /sbin/ldconfig -p | grep -q 'libatomic\.so\.1'; then
@@ -37,8 +39,9 @@ fi
 if [ "$(uname)" = Linux ] && ! has_window; then
   missing="$missing xvfb libgl1 libgl1-mesa-dri libglu1-mesa libfontconfig1 libfribidi0 libasound2 libjack-jackd2-0"
 fi
+# A sound output without a sound device, for the laboratory's tests.
+[ "$(uname)" != Linux ] || has_program jackd || missing="$missing jackd2"
 has_postgres || missing="$missing postgresql"
-has_program() { PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v "$1" >/dev/null 2>&1; }
 has_program firefox-esr || has_program firefox || missing="$missing firefox-esr"
 if [ "$(uname)" = Linux ]; then
   has_program WebKitWebDriver || missing="$missing webkit2gtk-driver"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from experiment.lab.input.form_input import FormState, after_press, answer_of
-from experiment.lab.input.key_bindings import ENTER
+from experiment.lab.input.response_state import ENTER
 from experiment.lab.screens.form import form
 from experiment.lab.screens.layout.buttons import Action
 from experiment.lab.screens.layout.screen_image import ESCAPE, ScreenImage
@@ -92,6 +92,7 @@ class PageReader:
             picture = form(self._sheet, question, form_state, progress, [action])
             self._display.redraw(picture)
             press = self._display.typing(picture)
+            assert press is not None  # There is no time limit.
             if press.name == ESCAPE:
                 self._on_escape()
             else:

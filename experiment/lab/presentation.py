@@ -2,13 +2,15 @@
 
 import gc
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from experiment.lab.hardware.clock import intervals_ms, wait_until
+from experiment.lab.screens.layout.screen_image import ScreenImage
+from experiment.records import PlayedSound, Shown
 
 if TYPE_CHECKING:
     from experiment.lab.hardware.window import AtFlip, LabWindow, Prepared
@@ -36,6 +38,28 @@ class Onset:
     frame_intervals_ms: tuple[float, ...]
     """Intervals between all flips, from the flip of the fixation to the flip of the stimulus, in ms."""
     onset_source: Literal["flip"] = "flip"
+    screens: tuple[Shown, ...] = ()
+    """Timing of the screens between the fixation and the stimulus."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """An image of a trial, with the sounds and videos that begin with it."""
+
+    picture: ScreenImage
+    duration_ms: int | None = None
+    """Time until the next step, in ms; None for a step that the participant ends."""
+    parts: Sequence[Mapping[str, Any]] = ()
+    """Parts of the item's content that the image shows. Sounds and videos begin at the flip that shows the image."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """The actual timing of a stimulus after its onset."""
+
+    steps: tuple[Shown, ...] = ()
+    """The steps of the stimulus that ended before the response."""
+    sounds: tuple[PlayedSound, ...] = ()
 
 
 def present(
@@ -45,6 +69,7 @@ def present(
     fixation_ms: float,
     on_fixation: Sequence["AtFlip"] = (),
     on_onset: Sequence["AtFlip"] = (),
+    on_planned: "AtFlip | None" = None,
 ) -> Onset:
     """Show the fixation, then the stimulus; return as soon as the stimulus is on the screen.
 
@@ -64,12 +89,17 @@ def present(
     on_fixation, on_onset
         Functions to call at the flip of the fixation, and at the flip of the stimulus, such as `InputDevices.reset`.
         The argument of each function is the time of the flip, by `time.perf_counter_ns`.
+    on_planned
+        Function to call as soon as the time of the stimulus's flip is planned, for example to plan a sound. Its
+        argument is this time.
     """
     n_intended = round(fixation_ms / window.frame_ms) if fixation is not None else 0
     stamps_ns: list[int] = []
-    with _no_garbage_collection():
+    with no_garbage_collection():
         if fixation is not None and n_intended > 0:
             stamps_ns.append(_show(window, fixation, on_fixation))
+            if on_planned is not None:
+                on_planned(next_flip_ns(window, stamps_ns[0], fixation_ms))
             if window.pacing == "frames":
                 # Half a frame of tolerance, because flips jitter.
                 while _lasted_ms(stamps_ns) < (n_intended - 1.5) * window.frame_ms:
@@ -80,8 +110,17 @@ def present(
                 wait_until(stamps_ns[0] + round((fixation_ms - window.flip_ms) * 1e6))
                 stamps_ns.append(_flip(window, on_onset))
         else:
+            if on_planned is not None:
+                on_planned(time.perf_counter_ns())
             stamps_ns.append(_show(window, stimulus, on_onset))
     return _achieved(window, stamps_ns, n_intended, fixation_ms)
+
+
+def next_flip_ns(window: "LabWindow", flipped_ns: int, duration_ms: float) -> int:
+    """Return the planned time of a flip, for a duration in ms since an earlier flip. In frames, if flips wait."""
+    if window.pacing == "frames":
+        duration_ms = max(1, round(duration_ms / window.frame_ms)) * window.frame_ms
+    return flipped_ns + round(duration_ms * 1e6)
 
 
 def _lasted_ms(stamps_ns: Sequence[int]) -> float:
@@ -108,10 +147,9 @@ def _achieved(window: "LabWindow", stamps_ns: list[int], n_intended: int, fixati
         dropped = shown_frames - len(frames_ms)
     else:
         dropped = round((shown_ms - fixation_ms) / window.frame_ms) if n_intended else 0
-    since_onset = timedelta(microseconds=(time.perf_counter_ns() - stamps_ns[-1]) / 1000)
     return Onset(
         onset_ns=stamps_ns[-1],
-        shown_at=datetime.now(UTC) - since_onset,
+        shown_at=utc_of(stamps_ns[-1]),
         fixation_ms=shown_ms,
         fixation_frames=shown_frames,
         fixation_frames_intended=n_intended,
@@ -121,8 +159,13 @@ def _achieved(window: "LabWindow", stamps_ns: list[int], n_intended: int, fixati
     )
 
 
+def utc_of(at_ns: int) -> datetime:
+    """Return the UTC time of a recent time by `time.perf_counter_ns`."""
+    return datetime.now(UTC) - timedelta(microseconds=(time.perf_counter_ns() - at_ns) / 1000)
+
+
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
+def no_garbage_collection() -> Iterator[None]:
     """Disable garbage collection, which can take longer than a frame."""
     was_enabled = gc.isenabled()
     gc.disable()

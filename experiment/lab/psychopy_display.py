@@ -1,21 +1,33 @@
 """The participant's display: a PsychoPy window with its keys, its mouse and its event codes."""
 
 import platform
-from collections.abc import Collection, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
+from pathlib import Path
 
 import psychopy
 
+from experiment.lab.hardware.clock import wait_until
 from experiment.lab.hardware.keys_and_clicks import InputDevices, Press
+from experiment.lab.hardware.monitors import viewing_of
+from experiment.lab.hardware.sound_output import SoundOutput
 from experiment.lab.hardware.triggers import Trigger, TriggerEvent, code_of, open_trigger
 from experiment.lab.hardware.window import AtFlip, LabWindow, Prepared
-from experiment.lab.presentation import Onset, present
-from experiment.lab.requirements import sheet_for
-from experiment.lab.screens.layout.screen_image import ScreenImage
+from experiment.lab.media.files import media_folder
+from experiment.lab.playback import Playback
+from experiment.lab.presentation import Onset, Played, Step
+from experiment.lab.requirements import plays_sounds, sheet_for
+from experiment.lab.screens.layout.screen_image import ESCAPE, ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.screen_before import CONTINUE_KEYS
+from experiment.lab.trial import Escaped
 from experiment.plan import Phase
 from experiment.records import LabDevice
 from experiment.study.definition import Study
+
+CONFIRMED_MS = 150
+"""Shortest time in ms for which the final response is marked on the screen. The response time ends before this time."""
 
 
 class PsychoPyDisplay:
@@ -31,32 +43,71 @@ class PsychoPyDisplay:
         Destination of event codes; None for no event codes.
     device
         Description of the machine, as stored with the session.
+    output
+        The sound output; None if the study plays no sounds.
+    media_folder
+        Folder of the battery, with the files of sounds and videos; None if there are none.
     """
 
-    def __init__(self, window: LabWindow, inputs: InputDevices, trigger: Trigger | None, device: LabDevice) -> None:
+    def __init__(
+        self,
+        window: LabWindow,
+        inputs: InputDevices,
+        trigger: Trigger | None,
+        device: LabDevice,
+        output: SoundOutput | None = None,
+        media_folder: Path | None = None,
+    ) -> None:
         self._window = window
+        self._output, self._media_folder = output, media_folder
+        self._playback: Playback | None = None
         self._inputs = inputs
         self._trigger = trigger
         self.device = device
         self._fixation: tuple[ScreenImage, Prepared] | None = None
+        self._shown: Prepared
+        self._confirmed_until_ns = 0
 
     def show(self, picture: ScreenImage) -> None:
-        self.redraw(picture)
+        wait_until(self._confirmed_until_ns)
+        self._inputs.idle = None  # Nothing of a trial moves while its rules are read.
+        self._shown = self._window.prepare(picture.image)
+        self._window.show(self._shown)
         self._inputs.clear()
 
+    def ask(self, picture: ScreenImage) -> None:
+        wait_until(self._confirmed_until_ns)
+        self._inputs.reset_on_flip(self._window)
+        self.show(picture)
+
     def redraw(self, picture: ScreenImage) -> None:
-        self._window.show(self._window.prepare(picture.image))
+        def change(prepared: Prepared) -> None:
+            self._window.update(prepared, picture.image, picture.changed_px or (0, 0, *picture.image.size))
+
+        if self._playback is not None:
+            self._playback.redraw(change)
+            self._inputs.idle = self._playback.step
+        else:
+            change(self._shown)
+            self._window.show(self._shown)
+
+    def confirm(self, picture: ScreenImage) -> None:
+        self.redraw(picture)
+        self._confirmed_until_ns = time.perf_counter_ns() + CONFIRMED_MS * 1_000_000
 
     def press(self, picture: ScreenImage, keys: Collection[str], until_ms: float | None = None) -> Press | None:
         return self._inputs.wait(keys, until_ms, picture.regions)
 
-    def typing(self, picture: ScreenImage) -> Press:
-        return self._inputs.wait_for_typing(picture.regions)
+    def typing(self, picture: ScreenImage, until_ms: float | None = None) -> Press | None:
+        return self._inputs.wait_for_typing(until_ms, picture.regions)
 
-    def fixate(self, fixation: ScreenImage, stimulus: ScreenImage, fixation_ms: int, phase: Phase) -> Onset:
-        prepared = self._window.prepare(stimulus.image)
+    def fixate(
+        self, fixation: ScreenImage, screens: Sequence[Step], stimulus: Sequence[Step], fixation_ms: int, phase: Phase
+    ) -> Onset:
+        self._playback = playback = Playback(self._window, self._output, self._media_folder, screens, stimulus)
         if self._fixation is None or self._fixation[0] is not fixation:
             self._fixation = fixation, self._window.prepare(fixation.image)
+        wait_until(self._confirmed_until_ns)
         self._inputs.clear()
         on_fixation: list[AtFlip] = []
         on_onset: list[AtFlip] = [self._inputs.reset]
@@ -64,7 +115,25 @@ class PsychoPyDisplay:
             trigger, codes = self._trigger, {event: code_of(phase, event) for event in TriggerEvent}
             on_fixation.append(lambda _: trigger.send(codes[TriggerEvent.FIXATION]))
             on_onset.append(lambda _: trigger.send(codes[TriggerEvent.STIMULUS]))
-        return present(self._window, self._fixation[1], prepared, fixation_ms, on_fixation, on_onset)
+        onset = playback.present(self._fixation[1], fixation_ms, on_fixation, on_onset, self._until_continued)
+        self._inputs.idle = playback.step
+        return onset
+
+    def _until_continued(self, step: Step, shown_ns: int, idle: Callable[[], None]) -> None:
+        self._inputs.reset(shown_ns)
+        self._inputs.idle = idle
+        press = self._inputs.wait(CONTINUE_KEYS, None, step.picture.regions)
+        self._inputs.idle = None
+        if press is not None and press.name == ESCAPE:
+            raise Escaped
+
+    def stop(self) -> Played:
+        self._inputs.idle = None
+        playback, self._playback = self._playback, None
+        if playback is None:
+            return Played()
+        self._shown = playback.shown
+        return playback.stop()
 
     def discard_early_presses(self, picture: ScreenImage, keys: Collection[str]) -> int:
         return self._inputs.discard_early_presses(keys, picture.regions)
@@ -100,14 +169,18 @@ def open_display(
     Raises
     ------
     InputError
-        If the monitor, screen or trigger does not exist, or no font has all characters of the study.
+        If the monitor, screen, trigger or a necessary sound output does not exist, or no font has all characters of
+        the study.
     """
     with (
         closing(open_trigger(trigger)) if trigger else nullcontext() as codes,
+        closing(SoundOutput()) if plays_sounds(study) else nullcontext() as output,
         LabWindow(size_px, screen=screen, monitor=monitor, mouse_visible=True) as window,
     ):
-        sheet, inputs = sheet_for(study, window.size_px), InputDevices(window)
-        yield PsychoPyDisplay(window, inputs, codes, _device(window, inputs, sheet)), sheet
+        viewing = viewing_of(monitor) if monitor else None
+        sheet, inputs = sheet_for(study, window.size_px, viewing), InputDevices(window)
+        device = _device(window, inputs, sheet)
+        yield PsychoPyDisplay(window, inputs, codes, device, output, media_folder(study)), sheet
 
 
 def _device(window: LabWindow, inputs: InputDevices, sheet: Sheet) -> LabDevice:
@@ -128,4 +201,6 @@ def _device(window: LabWindow, inputs: InputDevices, sheet: Sheet) -> LabDevice:
         python_version=platform.python_version(),
         platform=platform.platform(),
         text_font=sheet.typeface.regular.stem,
+        px_per_cm=sheet.viewing.px_per_cm if sheet.viewing else None,
+        distance_cm=sheet.viewing.distance_cm if sheet.viewing else None,
     )

@@ -1,9 +1,14 @@
 """Checks that the laboratory can show a study: its tasks, the window and the screen, and the fonts."""
 
+from typing import Any
+
 from batteries.errors import InputError
-from batteries.stimulus.parts import needs_newer_form
+from batteries.stimulus.parts import asset_parts, kind_of, path_of, stored_name, suffix_of
 from experiment.lab.input.key_bindings import check_task
-from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.media.files import media_folder, read_file
+from experiment.lab.media.pictures import decode_picture
+from experiment.lab.media.videos import has_sound, video_size_px
+from experiment.lab.screens.layout.sheet import PAPER, Sheet, Viewing
 from experiment.lab.screens.trial import with_even_letters
 from experiment.lab.screens.trial_header import TrialMoment
 from experiment.records import LabDevice
@@ -21,13 +26,52 @@ def check_tasks(study: Study) -> None:
     try:
         for item in study.battery.items:
             check_task(item.item_id, item.task)
-            if needs_newer_form(item.content):
-                raise InputError(
-                    f"the item `{item.item_id}` has a stimulus, pictures or several answers, which the laboratory "
-                    "cannot show yet. Fix: run the study in a browser, with `equipoise serve`."
-                )
     except InputError as error:
         raise InputError(f"{study.folder / 'study.yaml'}: {error}") from None
+
+
+def check_media(study: Study, monitor: str | None) -> None:
+    """Check that the laboratory can show and play the files of a study's pictures, sounds and videos.
+
+    Parameters
+    ----------
+    study
+        The study.
+    monitor
+        Name of the monitor in PsychoPy's Monitor Center; None if no monitor was chosen.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be decoded, a package is missing, or a size in degrees has no monitor.
+    """
+    for part in _files(study):
+        if part.get("width_deg") is not None and monitor is None:
+            raise InputError(
+                f"{path_of(part)}: its size is in degrees, but the size of the screen is not known. Fix: define the "
+                "width and the distance of the screen in PsychoPy's Monitor Center, and add `--monitor NAME`."
+            )
+        data = read_file(media_folder(study), part)
+        if kind_of(part) == "video":
+            video_size_px(part, data)
+        elif kind_of(part) == "sound":
+            has_sound(part, data)
+        elif suffix_of(part) == ".svg":  # Other pictures were decoded when the battery was read.
+            decode_picture(part, data, (int(part["width_px"]), int(part["height_px"])), PAPER)
+
+
+def plays_sounds(study: Study) -> bool:
+    """Return True if a study has sounds, or videos with sound."""
+    return any(
+        kind_of(part) == "sound" or (kind_of(part) == "video" and has_sound(part, read_file(media_folder(study), part)))
+        for part in _files(study)
+    )
+
+
+def _files(study: Study) -> list[dict[str, Any]]:
+    """Return the pictures, sounds and videos of a study, each file once for each size in degrees."""
+    parts = [part for item in study.battery.items for part in asset_parts(item.content)]
+    return list({(stored_name(part), part.get("width_deg")): part for part in parts}.values())
 
 
 def check_device(study: Study, here: LabDevice) -> None:
@@ -47,7 +91,7 @@ def check_device(study: Study, here: LabDevice) -> None:
         )
 
 
-def sheet_for(study: Study, size_px: tuple[int, int]) -> Sheet:
+def sheet_for(study: Study, size_px: tuple[int, int], viewing: Viewing | None = None) -> Sheet:
     """Return the sheet (fonts, texts and sizes) of a study's screens, with the same font size for all items.
 
     Raises
@@ -61,4 +105,4 @@ def sheet_for(study: Study, size_px: tuple[int, int]) -> Sheet:
         reading_ms=timing.reading_ms,
         deadline_ms=timing.deadline_ms,
     )
-    return with_even_letters(Sheet.of(study, size_px), study.battery.items, longest)
+    return with_even_letters(Sheet.of(study, size_px, viewing), study.battery.items, longest)

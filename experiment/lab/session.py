@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import NoReturn, TypeVar
 
 from batteries.errors import InputError
-from experiment.lab.input.key_bindings import ResponseState
+from experiment.lab.input.response_state import ResponseState
 from experiment.lab.page_reader import PageReader
 from experiment.lab.progress import SessionProgress, plan_of
 from experiment.lab.screens.layout.buttons import Action
@@ -18,7 +18,7 @@ from experiment.lab.screens.trial import fixation
 from experiment.lab.screens.trial_header import ShownFeedback, TrialMoment, seconds
 from experiment.lab.server_client import LabClient, NotNow
 from experiment.lab.session_files.attempt_log import AttemptLog
-from experiment.lab.trial import Display, Escaped, ShownTrial, run_trial
+from experiment.lab.trial import Display, Escaped, ShownTrial, ask_confidence, run_trial
 from experiment.lab_api import Ended, LabStart, OpenSession, TrialFeedback
 from experiment.plan import Phase, Trial
 from experiment.records import Kind, Response
@@ -271,6 +271,7 @@ class LabSession:
                 response = run_trial(
                     self._display, self._sheet, self._fixation, shown, session.visit, attempt_log, self._read_rules
                 )
+                response = self._with_confidence(response, shown)
                 break
             except Escaped:
                 self._escaped()
@@ -278,6 +279,13 @@ class LabSession:
         if feedback is not None:
             has_ended = progress.practice is not None and progress.practice.ended is not None
             self._show(feedback, response, shown, is_last=progress.practice_is_over and not has_ended)
+
+    def _with_confidence(self, response: Response, shown: ShownTrial) -> Response:
+        """Return the response with the participant's confidence, if the study asks for it and there is a response."""
+        question = self._study.definition.confidence
+        if question is None or response.missing is not None:
+            return response
+        return response.model_copy(update=ask_confidence(self._display, self._sheet, question, shown.progress))
 
     def _read_rules(self) -> None:
         """Show the rules until the participant closes them, with the last page or with escape."""

@@ -2,24 +2,30 @@
 
 import time
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import JsonValue
 
 from batteries.items import Item
-from experiment.lab.input.key_bindings import ResponseState, keys_of, state_after
+from batteries.tasks.keypress import WITHHELD, Keypress
+from batteries.tasks.rating import Rating
+from experiment.lab.input.key_bindings import is_typed, keys_of, state_after
+from experiment.lab.input.response_state import ResponseState
+from experiment.lab.presentation import Onset, Played, Step
 from experiment.lab.screens.layout.screen_image import ESCAPE, RULES, ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.trial import trial as draw_trial
 from experiment.lab.screens.trial_header import TrialMoment
 from experiment.lab.session_files.attempt_log import AttemptLog
+from experiment.lab.trial_steps import steps_after, steps_before
 from experiment.plan import Phase, Trial
-from experiment.records import LabDevice, Response, Signals
-from experiment.study.timeline import Timing
+from experiment.records import LabDevice, Presentation, Response, Signals
+from experiment.study.timeline import Confidence, Timing, deadline_ms_of
 
 if TYPE_CHECKING:
     from experiment.lab.hardware.keys_and_clicks import Press
-    from experiment.lab.presentation import Onset
 
 
 class Display(Protocol):
@@ -32,8 +38,17 @@ class Display(Protocol):
     def show(self, picture: ScreenImage) -> None:
         """Show a new screen. Earlier presses do not count for this screen."""
 
+    def ask(self, picture: ScreenImage) -> None:
+        """Show a new screen whose onset is time zero. Earlier presses do not count for this screen."""
+
     def redraw(self, picture: ScreenImage) -> None:
-        """Show the screen again, with the change that a press has made. Presses during this call are kept."""
+        """Show the screen again, with the change that a press has made. Presses during this call are kept.
+
+        If `picture.changed_px` is a box, only this box differs from the screen.
+        """
+
+    def confirm(self, picture: ScreenImage) -> None:
+        """Show the screen with the final response. The next screen follows after a moment, so that people see it."""
 
     def press(self, picture: ScreenImage, keys: Collection[str], until_ms: float | None = None) -> "Press | None":
         """Return the next press of escape, of a key in `keys`, or on a region.
@@ -41,14 +56,28 @@ class Display(Protocol):
         Return None if there is no such press until `until_ms`, in ms after the onset of the stimulus.
         """
 
-    def typing(self, picture: ScreenImage) -> "Press":
-        """Return the next typed text, editing key or click."""
+    def typing(self, picture: ScreenImage, until_ms: float | None = None) -> "Press | None":
+        """Return the next typed text, editing key or click.
 
-    def fixate(self, fixation: ScreenImage, stimulus: ScreenImage, fixation_ms: int, phase: Phase) -> "Onset":
-        """Show the fixation and then the stimulus.
-
-        The onset of the stimulus is time zero. Discard presses from before the fixation.
+        Return None if there is none until `until_ms`, in ms after the onset of the stimulus.
         """
+
+    def fixate(
+        self, fixation: ScreenImage, screens: Sequence[Step], stimulus: Sequence[Step], fixation_ms: int, phase: Phase
+    ) -> Onset:
+        """Show the fixation, then the screens, and then the stimulus.
+
+        The onset of the stimulus is time zero. Discard presses from before the fixation. The stimulus is the first step
+        of `stimulus`; the other steps replace it while the program waits for a response.
+
+        Raises
+        ------
+        Escaped
+            If the participant pressed escape on a screen that participants end.
+        """
+
+    def stop(self) -> Played:
+        """End the sounds and videos of the stimulus, and return the actual timing after the onset."""
 
     def discard_early_presses(self, picture: ScreenImage, keys: Collection[str]) -> int:
         """Discard presses during the fixation. Return how many of these presses would have been responses.
@@ -78,23 +107,50 @@ class ShownTrial:
     progress: str
 
     @property
+    def content(self) -> dict[str, Any]:
+        """Content of the item."""
+        return self.item.content
+
+    @property
     def deadline_ms(self) -> int | None:
-        """Time in ms after which the trial ends without a response; None in practice or without a limit."""
-        return None if self.trial.phase is Phase.PRACTICE else self.timing.deadline_ms
+        """Time in ms after which the trial ends without a response; None for no limit."""
+        return deadline_ms_of(self.timing, self.trial.phase is Phase.PRACTICE, self.item.content)
+
+    @property
+    def reading_ms(self) -> int:
+        """Time in ms after the onset during which no response is accepted."""
+        return 0 if self.item.task == Keypress.name else self.timing.reading_ms
+
+    @property
+    def moment(self) -> TrialMoment:
+        """The trial before a response."""
+        return self._at(TrialMoment())
 
     def picture(self, sheet: Sheet, moment: TrialMoment) -> ScreenImage:
         """Draw the screen of the trial at one moment."""
-        moment = replace(
-            moment, progress=self.progress, reading_ms=self.timing.reading_ms, deadline_ms=self.deadline_ms
-        )
-        return draw_trial(sheet, self.item.item_id, self.item.task, self.item.content, moment)
+        return self._draw(sheet, self._at(moment))
+
+    def changed(self, sheet: Sheet, state: ResponseState, before: ResponseState, shown: ScreenImage) -> ScreenImage:
+        """Draw the screen after a press. It was shown with the state `before`."""
+        moments = [self._at(TrialMoment(response_state=each)) for each in (state, before)]
+        return self._draw(sheet, moments[0], (moments[1], shown))
+
+    def _at(self, moment: TrialMoment) -> TrialMoment:
+        return replace(moment, progress=self.progress, reading_ms=self.reading_ms, deadline_ms=self.deadline_ms)
+
+    def _draw(
+        self, sheet: Sheet, moment: TrialMoment, before: tuple[TrialMoment, ScreenImage] | None = None
+    ) -> ScreenImage:
+        return draw_trial(sheet, self.item.item_id, self.item.task, self.item.content, moment, before)
 
 
 class _Presses:
     """The presses of a participant during a trial. The trial does not get the presses that open the rules."""
 
-    def __init__(self, display: Display, keys: Collection[str], read_rules: Callable[[], None] | None) -> None:
+    def __init__(self, display: Display, item: Item, read_rules: Callable[[], None] | None) -> None:
         self._display, self._read_rules = display, read_rules
+        self._is_typed = is_typed(item.task)
+        keys = keys_of(item.task, item.content)
         self._keys = (*keys, RULES) if read_rules else keys
         self.n_rules_opened, self._rules_s, self._n_focus_lost = 0, 0.0, 0
 
@@ -108,8 +164,8 @@ class _Presses:
         """Number of times another window took the focus since the fixation."""
         return self._n_focus_lost + self._display.n_focus_lost
 
-    def next(self, picture: ScreenImage, until_ms: float | None) -> "Press | None":
-        """Return the next press for the trial, or None after the time limit.
+    def next(self, picture: ScreenImage, until_ms: float | None, is_reading: bool = False) -> "Press | None":
+        """Return the next press for the trial, or None after the time limit. Nothing is typed while people read.
 
         Raises
         ------
@@ -117,13 +173,17 @@ class _Presses:
             If the participant pressed escape.
         """
         while True:
-            press = self._display.press(picture, self._keys, until_ms)
+            if self._is_typed and not is_reading:
+                press = self._display.typing(picture, until_ms)
+            else:
+                press = self._display.press(picture, self._keys, until_ms)
             if press is not None and press.name == ESCAPE:
                 raise Escaped
-            if press is None or press.name != RULES or self._read_rules is None:
+            if press is None or press.name != RULES:
                 return press
-            self._open_rules(self._read_rules)
-            self._display.redraw(picture)
+            if self._read_rules is not None:
+                self._open_rules(self._read_rules)
+                self._display.redraw(picture)
 
     def _open_rules(self, read_rules: Callable[[], None]) -> None:
         self._n_focus_lost += self._display.n_focus_lost  # A new page sets the display's number to 0.
@@ -165,35 +225,31 @@ def run_trial(
     Escaped
         If the participant pressed escape. No response is stored then.
     """
-    item, timing = shown.item, shown.timing
-    keys, response_state = keys_of(item.task, item.content), ResponseState()
-    presses = _Presses(display, keys, read_rules if sheet.rules_hint else None)
+    item, content = shown.item, shown.content
+    presses = _Presses(display, item, read_rules if sheet.rules_hint else None)
     asking = shown.picture(sheet, TrialMoment())
-    first = shown.picture(sheet, TrialMoment(is_reading=True)) if timing.reading_ms else asking
-    onset = display.fixate(fixation, first, timing.fixation_ms, shown.trial.phase)
-    n_too_early = display.discard_early_presses(first, keys)
-    attempt = attempt_log.begin(shown.trial.trial_index)  # As on the web, a trial begins when its stimulus is visible.
-    attempt_log.note_frames(visit, shown.trial.trial_index, attempt, onset.frame_intervals_ms)
-    if timing.reading_ms:
-        while presses.next(first, timing.reading_ms) is not None:
-            n_too_early += 1
-        display.redraw(asking)
-    press = None
-    while response_state.response is None:
-        press = presses.next(asking, shown.deadline_ms)
-        if press is None:
-            break
-        before, response_state = response_state, state_after(item.task, item.content, response_state, press.name)
-        if response_state.response is None and response_state != before:
-            asking = shown.picture(sheet, TrialMoment(response_state=response_state))
+    first = shown.picture(sheet, TrialMoment(is_reading=True)) if shown.reading_ms else asking
+    screens, changes = steps_before(sheet, content), steps_after(sheet, item, shown.moment)
+    stimulus = [Step(first, content.get("stimulus_ms"), content.get("stimulus", ())), *changes]
+    try:
+        onset = display.fixate(fixation, screens, stimulus, shown.timing.fixation_ms, shown.trial.phase)
+        n_too_early = display.discard_early_presses(first, keys_of(item.task, content))
+        # As on the web, a trial begins when its stimulus is visible.
+        attempt = attempt_log.begin(shown.trial.trial_index)
+        attempt_log.note_frames(visit, shown.trial.trial_index, attempt, onset.frame_intervals_ms)
+        if shown.reading_ms:
+            while presses.next(first, shown.reading_ms, is_reading=True) is not None:
+                n_too_early += 1
             display.redraw(asking)
-    if press is not None:
-        display.mark_response(shown.trial.phase)
+        press, response = _respond(display, sheet, shown, asking, presses)
+    finally:
+        played = display.stop()
+    is_withheld = press is None and bool(content.get("withhold"))
     return Response(
         response_id=str(uuid.uuid4()),
         trial_index=shown.trial.trial_index,
-        response=response_state.response,
-        missing=None if press else "deadline",
+        response=WITHHELD if is_withheld else response,
+        missing=None if press or is_withheld else "deadline",
         attempt=attempt,
         visit=visit,
         input=press.input if press else None,
@@ -207,7 +263,64 @@ def run_trial(
         frames_dropped=onset.frames_dropped,
         focus_lost=presses.n_focus_lost,
         signals=_signals(n_too_early, presses),
+        presentation=_presentation(onset, played),
     )
+
+
+def ask_confidence(display: Display, sheet: Sheet, question: Confidence, progress: str) -> dict[str, float]:
+    """Ask for the confidence in the response that was just given. Return the fields of the response.
+
+    Raises
+    ------
+    Escaped
+        If the participant pressed escape.
+    """
+    content = {"text": "", **question.model_dump(mode="json")}
+    sheet = replace(sheet, rules_hint="")  # The rules belong to the question before.
+    state, moment = ResponseState(), TrialMoment(progress=progress)
+    picture = draw_trial(sheet, "confidence", Rating.name, content, moment)
+    display.ask(picture)
+    while True:
+        press = display.press(picture, keys_of(Rating.name, content))
+        assert press is not None  # There is no time limit.
+        if press.name == ESCAPE:
+            raise Escaped
+        before, state = state, state_after(Rating.name, content, state, press.name, is_rtl=sheet.direction == "rtl")
+        if state == before:
+            continue
+        moments = [replace(moment, response_state=each) for each in (state, before)]
+        picture = draw_trial(sheet, "confidence", Rating.name, content, moments[0], (moments[1], picture))
+        if state.response is not None:
+            display.confirm(picture)
+            return {"confidence": float(str(state.response)), "confidence_rt_ms": press.rt_ms}
+        display.redraw(picture)
+
+
+def _respond(
+    display: Display, sheet: Sheet, shown: ShownTrial, asking: ScreenImage, presses: _Presses
+) -> "tuple[Press | None, JsonValue]":
+    """Wait for a response. Return the press that gave it, and the response; None and None after the deadline."""
+    item, state = shown.item, ResponseState()
+    while True:
+        press = presses.next(asking, shown.deadline_ms)
+        if press is None:
+            return None, None
+        before = state
+        state = state_after(item.task, item.content, before, press.name, is_rtl=sheet.direction == "rtl")
+        if state.response is not None:
+            display.mark_response(shown.trial.phase)
+        if state != before and item.task != Keypress.name:  # A mask may be on the screen, which must not change.
+            asking = shown.changed(sheet, state, before, asking)
+            (display.redraw if state.response is None else display.confirm)(asking)
+        if state.response is not None:
+            return press, state.response
+
+
+def _presentation(onset: Onset, played: Played) -> Presentation | None:
+    """Return the timing of the screens, the sounds and the changes of the stimulus; None if there were none."""
+    stimulus, mask = (*played.steps, None, None)[:2]
+    found = Presentation(screens=onset.screens, stimulus=stimulus, mask=mask, sounds=played.sounds)
+    return None if found == Presentation() else found
 
 
 def _signals(n_too_early: int, presses: _Presses) -> Signals | None:

@@ -6,6 +6,7 @@ from batteries.errors import InputError
 from equipoise.commands.store_access import StudyFolder, loaded
 from experiment.lab.hardware.machine_check import LEAST_SIZE_PX, check_machine, report, verdict_of
 from experiment.lab.hardware.psychopy_import import require_psychopy
+from experiment.lab.requirements import check_media, check_tasks, plays_sounds
 from experiment.lab.screens.text.fonts import font_for, missing_glyphs, texts_of
 from experiment.study.definition import Study
 
@@ -39,9 +40,17 @@ def lab_check(study: StudyFolder | None = None, setup: Setup | None = None) -> t
     -------
     tuple of str and bool
         Findings for a technician, and True if the machine can be used.
+
+    Raises
+    ------
+    InputError
+        If the laboratory cannot show the study, or PsychoPy is not installed.
     """
     setup = setup or Setup()
     study = loaded(study) if study is not None else None
+    if study is not None:
+        check_tasks(study)
+        check_media(study, setup.monitor)
     require_psychopy()
     from experiment.lab.hardware.keys_and_clicks import InputDevices  # noqa: PLC0415 - PsychoPy takes seconds to load
     from experiment.lab.hardware.window import LabWindow  # noqa: PLC0415
@@ -51,7 +60,7 @@ def lab_check(study: StudyFolder | None = None, setup: Setup | None = None) -> t
         if study is None:
             findings = check_machine(window, inputs)
         else:
-            findings = check_machine(window, inputs, _missing_glyphs(study), _least_size_px(study))
+            findings = check_machine(window, inputs, _missing_glyphs(study), _least_size_px(study), plays_sounds(study))
     return report(findings), verdict_of(findings) != "bad"
 
 

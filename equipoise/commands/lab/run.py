@@ -17,7 +17,7 @@ from equipoise.commands.lab.syncing_client import SyncingClient
 from equipoise.commands.lab.upload import upload_withdrawals
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded
 from experiment.lab.hardware.psychopy_import import require_psychopy
-from experiment.lab.requirements import check_device, check_tasks
+from experiment.lab.requirements import check_device, check_media, check_tasks
 from experiment.lab.server_client import LabClient
 from experiment.lab.session import LabSession, Visitor, VisitOutcome
 from experiment.records import Kind
@@ -81,6 +81,7 @@ def lab_run(
     """
     study, setup = loaded(study), setup or Setup()
     check_tasks(study)
+    check_media(study, setup.monitor)
     n_groups = study.definition.n_groups
     if visitor.group is not None and visitor.group > n_groups:
         raise InputError(

@@ -11,17 +11,28 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import psychopy.core
 from psychopy import event, logging
+from pyglet.window import key, mouse
 
 from experiment.lab.hardware.keyboard_backends import Backend, letters_by_ptb_code, ptb_obstacle
+from experiment.lab.input.typed_answers import CONTROL_ENTER
 from experiment.lab.screens.layout.screen_image import ESCAPE, RULES, Region
 
 if TYPE_CHECKING:
     from experiment.lab.hardware.window import LabWindow
 
-EDITING_KEYS = frozenset(
-    {ESCAPE, "return", "num_enter", "backspace", "delete", "tab", "left", "right", "up", "down", "home", "end"}
-)
-"""Keys for editing text. All other keys produce text."""
+EDITING_KEYS = frozenset({ESCAPE, RULES, "return", "num_enter", "tab"})
+"""Keys for editing text that are not in `_MOTIONS`. All other keys produce text."""
+_MOTIONS = {
+    key.MOTION_LEFT: "left",
+    key.MOTION_RIGHT: "right",
+    key.MOTION_UP: "up",
+    key.MOTION_DOWN: "down",
+    key.MOTION_BEGINNING_OF_LINE: "home",
+    key.MOTION_END_OF_LINE: "end",
+    key.MOTION_BACKSPACE: "backspace",
+    key.MOTION_DELETE: "delete",
+}
+"""PsychoPy's names of the keys that move the text cursor or delete. A key that is held down repeats its motion."""
 KEYPAD_WITHOUT_NUM_LOCK = {
     "num_insert": "num_0",
     "num_end": "num_1",
@@ -68,6 +79,8 @@ class _Stamped:
     input: Literal["key", "mouse"]
     text: str = ""
     place_px: tuple[int, int] | None = None
+    is_drag: bool = False
+    """True if the mouse has moved while its button was held down."""
 
 
 class InputDevices:
@@ -98,6 +111,8 @@ class InputDevices:
         self._zero_ns = time.perf_counter_ns()
         self._heard: list[_Stamped] = []
         self._typed: list[_Stamped] = []
+        self.idle: Callable[[], object] | None = None
+        """Function that is called again and again while the program waits for a press, such as for a video."""
         self.n_focus_lost = 0
         """Number of times the window has lost the focus since `clear`."""
         self._away_since_ns: int | None = None
@@ -105,7 +120,9 @@ class InputDevices:
         self.obstacle = None if backend else ptb_obstacle()
         self._read_keys = _event_keys if backend == "event" or self.obstacle else self._opened_keys(backend)
         self.backend = "event" if self._read_keys is _event_keys else "ptb"
-        window.listen(on_mouse_press=self._clicked, on_text=self._has_typed, on_close=self._closed)
+        self._is_typing = False
+        window.listen(on_mouse_press=self._clicked, on_mouse_drag=self._dragged, on_close=self._closed)
+        window.listen(on_text=self._has_typed, on_text_motion=self._has_moved, on_key_press=self._has_pressed)
         window.listen(on_deactivate=self._lost_focus, on_activate=self._has_focus)
 
     def clear(self) -> None:
@@ -139,6 +156,7 @@ class InputDevices:
         return sum(
             each.name in keys if each.place_px is None else region_at(each.place_px, answers) is not None
             for each in early
+            if not each.is_drag
         )
 
     def _is_early(self, each: _Stamped) -> bool:
@@ -170,16 +188,24 @@ class InputDevices:
         """
         return self._wait(self._listen, lambda each: keys is None or each.name in keys, until_ms, regions)
 
-    def wait_for_typing(self, regions: Sequence[Region] = ()) -> Press:
+    def wait_for_typing(self, until_ms: float | None = None, regions: Sequence[Region] = ()) -> Press | None:
         """Wait for a typed character, an editing key (`EDITING_KEYS`) or a click, and return this press.
 
-        With both backends, characters follow the participant's keyboard layout.
+        With both backends, the window receives the keys. So characters follow the participant's keyboard layout, and
+        come in the order in which they were typed.
+
+        Parameters
+        ----------
+        until_ms
+            Time limit, in ms after time zero; None for no limit.
+        regions
+            Clickable regions.
         """
-        press = self._wait(
-            self._listen_to_typing, lambda each: bool(each.text) or each.name in EDITING_KEYS, None, regions
-        )
-        assert press is not None
-        return press
+        self._is_typing = True
+        try:
+            return self._wait(self._listen_to_typing, lambda _: True, until_ms, regions)
+        finally:
+            self._is_typing = False
 
     def _wait(
         self,
@@ -213,13 +239,16 @@ class InputDevices:
             return None
         if each.place_px is not None:
             region = region_at(each.place_px, regions)
-            return Press(region.name, rt_ms, "mouse") if region else None
+            has_effect = region is not None and (not each.is_drag or region.follows_drag)
+            return Press(region.name, rt_ms, "mouse") if region and has_effect else None
         return Press(each.name, rt_ms, "key", each.text) if counts(each) else None
 
     def _since_zero_ms(self, at_ns: int) -> float:
         return (at_ns - self._zero_ns) / 1e6
 
     def _pause(self) -> None:
+        if self.idle is not None:
+            self.idle()
         if self.backend == "ptb":
             time.sleep(PTB_PAUSE_S)
 
@@ -248,9 +277,28 @@ class InputDevices:
             place_px = self._window.place_px(x, y)
             self._heard.append(_Stamped(time.perf_counter_ns(), "", "mouse", place_px=place_px))
 
+    def _dragged(self, x: int, y: int, _dx: int, _dy: int, buttons: int, _modifiers: int) -> None:
+        if buttons & mouse.LEFT:
+            if self._heard and self._heard[-1].is_drag:
+                self._heard.pop()  # Only the last place counts.
+            place_px = self._window.place_px(x, y)
+            self._heard.append(_Stamped(time.perf_counter_ns(), "", "mouse", place_px=place_px, is_drag=True))
+
     def _has_typed(self, text: str) -> None:
         if text.isprintable():
             self._typed.append(_Stamped(time.perf_counter_ns(), text, "key", text))
+
+    def _has_moved(self, motion: int) -> None:
+        if motion in _MOTIONS:
+            self._typed.append(_Stamped(time.perf_counter_ns(), _MOTIONS[motion], "key"))
+
+    def _has_pressed(self, symbol: int, modifiers: int) -> bool:
+        """Note Enter with the control key while a text is typed. PsychoPy would report it as Enter."""
+        is_control = bool(modifiers & (key.MOD_CTRL | key.MOD_COMMAND))
+        is_noted = self._is_typing and is_control and symbol in {key.RETURN, key.ENTER}
+        if is_noted:
+            self._typed.append(_Stamped(time.perf_counter_ns(), CONTROL_ENTER, "key"))
+        return is_noted  # True: PsychoPy does not receive the key.
 
     def _lost_focus(self) -> None:
         self.n_focus_lost += 1

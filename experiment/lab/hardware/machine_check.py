@@ -5,12 +5,15 @@ import statistics
 import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from batteries.errors import InputError
 from experiment.lab.hardware.clock import intervals_ms
 from experiment.lab.hardware.keyboard_backends import Backend, has_real_time_privileges
 from experiment.lab.hardware.refresh_rate import Refresh, n_dropped
+from experiment.lab.hardware.sound_output import SoundOutput
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.message import message
 from experiment.lab.screens.text.fonts import font_for
@@ -28,6 +31,7 @@ N_POLLS = 500
 N_CLOCK_STEPS = 200
 KEY_PATIENCE_S = 15
 MAX_JITTER_MS = 1.0
+MAX_LATENCY_MS = 50.0
 MAX_POLL_MS = 1.0
 MAX_CLOCK_STEP_US = 100.0
 
@@ -58,6 +62,7 @@ def check_machine(
     inputs: "InputDevices",
     missing_glyphs: Collection[str] | None = None,
     least_size_px: tuple[int, int] = LEAST_SIZE_PX,
+    has_sounds: bool = False,
 ) -> list[MachineFinding]:
     """Check a machine. The check shows 300 frames and waits for a key press.
 
@@ -69,6 +74,8 @@ def check_machine(
         Characters of the battery that no installed font can draw; None if there is no battery.
     least_size_px
         Width and height in pixels of the smallest window in which the battery is readable.
+    has_sounds
+        True if the study plays sounds.
     """
     return [
         screen_finding(window.size_px, least_size_px, window.full_screen),
@@ -78,7 +85,7 @@ def check_machine(
         clock_finding(_clock_steps_us()),
         privileges_finding(),
         *([] if missing_glyphs is None else [glyphs_finding(missing_glyphs)]),
-        sound_finding(_sound_outputs()),
+        _sound_found() if has_sounds else MachineFinding("Sound", "good", "not needed"),
     ]
 
 
@@ -212,12 +219,24 @@ def glyphs_finding(missing: Collection[str]) -> MachineFinding:
     )
 
 
-def sound_finding(n_outputs: int | None) -> MachineFinding:
-    """Judge whether the machine can play sound. No task plays sound yet."""
-    if n_outputs:
-        return MachineFinding("Sound", "good", _counted(n_outputs, "output"))
-    found = "unknown" if n_outputs is None else "no output"
-    return MachineFinding("Sound", "good", f"{found}; no task plays sound")
+def sound_finding(latency_ms: float | None, problem: str = "") -> MachineFinding:
+    """Judge whether the machine plays sounds soon enough.
+
+    Parameters
+    ----------
+    latency_ms
+        Latency of the sound output; None if the output cannot be opened.
+    problem
+        Reason why the output cannot be opened.
+    """
+    if latency_ms is None:
+        advice = "connect loudspeakers or headphones, and close other programs that play sounds."
+        return MachineFinding("Sound", "bad", problem.rstrip("."), advice)
+    found = f"latency of {latency_ms:.0f} ms, which the program compensates"
+    if latency_ms <= MAX_LATENCY_MS:
+        return MachineFinding("Sound", "good", found)
+    advice = "use wired loudspeakers or headphones, and the manufacturer's driver; on Windows, prefer WASAPI or ASIO."
+    return MachineFinding("Sound", "warning", found, advice)
 
 
 def _keyboard_advice() -> str:
@@ -252,12 +271,12 @@ def _clock_steps_us() -> list[float]:
     return steps_us[: int(0.99 * len(steps_us))]  # Longer steps are interruptions of the program.
 
 
-def _sound_outputs() -> int | None:
+def _sound_found() -> MachineFinding:
     try:
-        import sounddevice  # noqa: PLC0415 - may be missing, or lack its library
-    except (ImportError, OSError):
-        return None
-    return len([device for device in sounddevice.query_devices() if device["max_output_channels"] > 0])
+        with closing(SoundOutput()) as output:
+            return sound_finding(output.latency_ms)
+    except InputError as error:
+        return sound_finding(None, str(error).partition(" Fix: ")[0])
 
 
 def _lines(findings: Sequence[MachineFinding]) -> Iterator[str]:

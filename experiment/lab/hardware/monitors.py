@@ -4,8 +4,10 @@ import sys
 from typing import Any
 
 import pyglet
+from psychopy import monitors
 
 from batteries.errors import InputError
+from experiment.lab.screens.layout.sheet import Viewing
 
 MIN_HZ = 10
 """Lowest credible refresh rate, in Hz. An operating system that does not know the rate reports a lower number."""
@@ -32,6 +34,15 @@ def nominal_hz(screen: Any) -> float | None:
     """Return the refresh rate of a screen in Hz, as the operating system reports it, or None if it is unknown."""
     hz = _hz_by_xrandr(screen) if _is_x11() else getattr(screen.get_mode(), "rate", None)
     return float(hz) if hz and hz >= MIN_HZ else None
+
+
+def viewing_of(monitor: str) -> Viewing | None:
+    """Return the measures of a monitor in PsychoPy's Monitor Center; None if they are not defined there."""
+    known = monitors.Monitor(monitor)
+    width_cm, distance_cm, size_px = known.getWidth(), known.getDistance(), known.getSizePix()
+    if not (width_cm and distance_cm and size_px is not None and size_px[0]):
+        return None
+    return Viewing(float(size_px[0]) / float(width_cm), float(distance_cm))
 
 
 def _is_x11() -> bool:

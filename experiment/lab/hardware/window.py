@@ -10,6 +10,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import cycle, islice
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -24,6 +25,7 @@ from batteries.errors import InputError
 from experiment.lab.hardware.clock import intervals_ms, wait_until
 from experiment.lab.hardware.monitors import find_screen, nominal_hz
 from experiment.lab.hardware.refresh_rate import BUSY_SHARES, N_BUSY_FLIPS, N_PLAIN_FLIPS, RESTS, Refresh, judge_refresh
+from experiment.lab.screens.layout.screen_image import Box
 from experiment.lab.screens.layout.sheet import PAPER
 
 N_WARM_UP_FLIPS = 20
@@ -42,6 +44,14 @@ class Prepared:
 
     def __del__(self) -> None:
         self._spare.append(self.texture)
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Space on the graphics card for the frames of a video."""
+
+    texture: int
+    size_px: tuple[int, int]
 
 
 class LabWindow:
@@ -161,26 +171,55 @@ class LabWindow:
                 f"an image of {image.size} px does not fit a window of {self.size_px} px. Fix: draw the image in "
                 "the size of the window."
             )
-        pixels = (image if image.mode == "RGB" else image.convert("RGB")).tobytes("raw", "RGBX")
-        texture = self._spare.pop() if self._spare else self._make_texture()
-        gl.glBindTexture(gl.GL_TEXTURE_2D, texture)
-        gl.glPixelStorei(gl.GL_UNPACK_ALIGNMENT, 4)
-        gl.glTexSubImage2D(gl.GL_TEXTURE_2D, 0, 0, 0, *self.size_px, gl.GL_RGBA, gl.GL_UNSIGNED_BYTE, pixels)
-        gl.glBindTexture(gl.GL_TEXTURE_2D, 0)
-        gl.glFinish()
-        return Prepared(texture, self._spare)
+        prepared = Prepared(self._spare.pop() if self._spare else self._make_texture(self.size_px), self._spare)
+        self.update(prepared, image, (0, 0, *self.size_px))
+        return prepared
+
+    def update(self, prepared: Prepared, image: Image.Image, box_px: Box) -> None:
+        """Copy a box of an image to the graphics card, because only this box differs from the prepared image."""
+        left, top, right, bottom = box_px
+        part = image if image.size == (right - left, bottom - top) else image.crop(box_px)
+        pixels = (part if part.mode == "RGB" else part.convert("RGB")).tobytes("raw", "RGBX")
+        self._copy(prepared.texture, (left, top), part.size, pixels)
 
     def draw(self, prepared: Prepared) -> None:
         """Draw the image that the next flip will show, and wait until the drawing is complete."""
-        width_px, height_px = self.size_px
+        self._draw(prepared.texture, self.size_px, (0, 0, *self.size_px))
+
+    def surface(self, size_px: tuple[int, int]) -> Surface:
+        """Reserve space on the graphics card for the frames of a video."""
+        return Surface(self._make_texture(size_px), size_px)
+
+    def fill(self, surface: Surface, pixels: bytes) -> None:
+        """Copy a frame to the graphics card: four bytes for each pixel, row by row from the top."""
+        self._copy(surface.texture, (0, 0), surface.size_px, pixels)
+
+    def draw_surface(self, surface: Surface, box_px: Box) -> None:
+        """Draw the current frame of a video into a box of the image that the next flip will show."""
+        self._draw(surface.texture, surface.size_px, box_px)
+
+    def discard(self, surface: Surface) -> None:
+        """Return the space of a video's frames to the graphics card."""
+        gl.glDeleteTextures(1, ctypes.byref(gl.GLuint(surface.texture)))
+
+    def _draw(self, texture: int, size_px: tuple[int, int], box_px: Box) -> None:
+        left, top, right, bottom = box_px
+        height_px = self.size_px[1]
+        is_scaled = size_px != (right - left, bottom - top)
         gl.glBindFramebuffer(gl.GL_READ_FRAMEBUFFER, self._framebuffer)
-        gl.glFramebufferTexture2D(
-            gl.GL_READ_FRAMEBUFFER, gl.GL_COLOR_ATTACHMENT0, gl.GL_TEXTURE_2D, prepared.texture, 0
-        )
+        gl.glFramebufferTexture2D(gl.GL_READ_FRAMEBUFFER, gl.GL_COLOR_ATTACHMENT0, gl.GL_TEXTURE_2D, texture, 0)
         # The first row of an image is at the top, but OpenGL's first row is at the bottom. Draw the image upside down.
-        target = (0, height_px, width_px, 0)
-        gl.glBlitFramebuffer(0, 0, width_px, height_px, *target, gl.GL_COLOR_BUFFER_BIT, gl.GL_NEAREST)
+        target = (left, height_px - top, right, height_px - bottom)
+        smoothing = gl.GL_LINEAR if is_scaled else gl.GL_NEAREST
+        gl.glBlitFramebuffer(0, 0, *size_px, *target, gl.GL_COLOR_BUFFER_BIT, smoothing)
         gl.glBindFramebuffer(gl.GL_READ_FRAMEBUFFER, 0)
+        gl.glFinish()
+
+    def _copy(self, texture: int, corner_px: tuple[int, int], size_px: tuple[int, int], pixels: bytes) -> None:
+        gl.glBindTexture(gl.GL_TEXTURE_2D, texture)
+        gl.glPixelStorei(gl.GL_UNPACK_ALIGNMENT, 4)
+        gl.glTexSubImage2D(gl.GL_TEXTURE_2D, 0, *corner_px, *size_px, gl.GL_RGBA, gl.GL_UNSIGNED_BYTE, pixels)
+        gl.glBindTexture(gl.GL_TEXTURE_2D, 0)
         gl.glFinish()
 
     def call_on_flip(self, function: AtFlip) -> None:
@@ -239,7 +278,7 @@ class LabWindow:
         for function in functions:
             function(self._flipped_ns)
 
-    def _make_texture(self) -> int:
+    def _make_texture(self, size_px: tuple[int, int]) -> int:
         texture = gl.GLuint()
         gl.glGenTextures(1, ctypes.byref(texture))
         gl.glBindTexture(gl.GL_TEXTURE_2D, texture)
@@ -249,8 +288,7 @@ class LabWindow:
             (gl.GL_TEXTURE_MAX_LEVEL, 0),
         ):
             gl.glTexParameteri(gl.GL_TEXTURE_2D, parameter, value)
-        size = self.size_px
-        gl.glTexImage2D(gl.GL_TEXTURE_2D, 0, gl.GL_RGBA8, *size, 0, gl.GL_RGBA, gl.GL_UNSIGNED_BYTE, None)
+        gl.glTexImage2D(gl.GL_TEXTURE_2D, 0, gl.GL_RGBA8, *size_px, 0, gl.GL_RGBA, gl.GL_UNSIGNED_BYTE, None)
         return int(texture.value)
 
     def _begin(self, nominal: float | None) -> None:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 
 from batteries.errors import InputError
-from experiment.lab.input.key_bindings import ENTER
+from experiment.lab.input.response_state import ENTER
 from experiment.study.demographics import LONGEST_TEXT, DemographicQuestion
 
 OPTIONS_PER_PAGE = 9

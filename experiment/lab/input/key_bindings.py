@@ -6,36 +6,22 @@ such as `2`, `west-5` or `submit`. A press without a meaning changes nothing.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-from pydantic import JsonValue
 
 from batteries.blackbox import Port, Side, all_ports
 from batteries.errors import InputError
 from batteries.tasks.blackbox_predict import BlackboxPredict
+from batteries.tasks.free_text import FreeText
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
+from batteries.tasks.keypress import Keypress
 from batteries.tasks.multiple_choice import MultipleChoice
+from batteries.tasks.number import NumberTask
+from batteries.tasks.ranking import Ranking
+from batteries.tasks.rating import Rating
+from batteries.tasks.recall import Recall
+from experiment.lab.input import choices, keypresses, ratings, typed_answers
+from experiment.lab.input.response_state import ARROWS, ENTER, Content, ResponseState, digit_of, digits
 
-ENTER = ("return", "num_enter")
-_ARROWS = ("left", "right", "up", "down")
 _SIDE_OF_KEY = {side.value[0]: side for side in Side}
-
-Content = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class ResponseState:
-    """State of a response while the participant gives it."""
-
-    chosen: JsonValue = None
-    """The current choice, which may still be changed."""
-    response: JsonValue = None
-    """The response in the task's form, once it is final."""
-    typed_side: Side | None = None
-    """Side of the Black Box that the participant typed, until the number of the port is typed too; otherwise None."""
-
-
-NO_RESPONSE = ResponseState()
 
 
 def keys_of(task: str, content: Content) -> tuple[str, ...]:
@@ -49,7 +35,12 @@ def keys_of(task: str, content: Content) -> tuple[str, ...]:
     return _of_task(task).keys(content)
 
 
-def state_after(task: str, content: Content, state: ResponseState, press: str) -> ResponseState:
+def is_typed(task: str) -> bool:
+    """Return True if participants type the answers of a task."""
+    return _of_task(task).is_typed
+
+
+def state_after(task: str, content: Content, state: ResponseState, press: str, is_rtl: bool = False) -> ResponseState:
     """Return the state of a response after a press.
 
     Parameters
@@ -62,14 +53,18 @@ def state_after(task: str, content: Content, state: ResponseState, press: str) -
         State before the press; a final response never changes.
     press
         Name of a key or of a region.
+    is_rtl
+        True if the study's script is read from right to left.
 
     Raises
     ------
     InputError
         If the laboratory cannot show the task.
     """
-    answered = _of_task(task).state_after
-    return state if state.response is not None else answered(content, state, press)
+    rules = _of_task(task)
+    if is_rtl and rules.has_reading_direction:
+        press = {"left": "right", "right": "left"}.get(press, press)
+    return state if state.response is not None else rules.state_after(content, state, press)
 
 
 def check_task(item_id: str, task: str) -> None:
@@ -88,6 +83,9 @@ class _InputRules:
 
     keys: Callable[[Content], tuple[str, ...]]
     state_after: Callable[[Content, ResponseState, str], ResponseState]
+    is_typed: bool = False
+    has_reading_direction: bool = False
+    """True if the right arrow key means the next choice in a script that is read from left to right."""
 
 
 def _of_task(task: str) -> _InputRules:
@@ -99,29 +97,8 @@ def _of_task(task: str) -> _InputRules:
         ) from None
 
 
-def _digit(press: str) -> int | None:
-    """Return the digit of a digit key, also on the keypad; None for any other key."""
-    digit = press.removeprefix("num_")
-    return int(digit) if digit in set("123456789") else None
-
-
-def _digits(highest: int) -> tuple[str, ...]:
-    return tuple(f"{block}{digit}" for digit in range(1, min(highest, 9) + 1) for block in ("", "num_"))
-
-
-def _keys_of_choice(content: Content) -> tuple[str, ...]:
-    return _digits(len(content["options"]))
-
-
-def _after_choice(content: Content, state: ResponseState, press: str) -> ResponseState:
-    number = _digit(press)
-    if number is None or number > len(content["options"]):
-        return state
-    return ResponseState(number, number)
-
-
 def _keys_of_prediction(content: Content) -> tuple[str, ...]:
-    return ("a", "r", *_SIDE_OF_KEY, *_digits(content["size"]), *_ARROWS, *ENTER)
+    return ("a", "r", *_SIDE_OF_KEY, *digits(content["size"]), *ARROWS, *ENTER)
 
 
 def _after_prediction(content: Content, state: ResponseState, press: str) -> ResponseState:
@@ -132,12 +109,12 @@ def _after_prediction(content: Content, state: ResponseState, press: str) -> Res
         return ResponseState("absorbed")
     if key in {"r", "reflected"}:
         return ResponseState("reflected")
-    if key in _ARROWS:
+    if key in ARROWS:
         start = state.chosen if state.chosen not in {None, "absorbed", "reflected"} else content["entry"]
         return ResponseState(str(_towards(Port.parse(str(start), size), key, size)))
     if key in _SIDE_OF_KEY:
         return ResponseState(typed_side=_SIDE_OF_KEY[key])  # The choice is empty until the number is typed.
-    number = _digit(key)
+    number = digit_of(key)
     if number is not None and state.typed_side is not None and number <= size:
         return ResponseState(str(Port(state.typed_side, number)))
     if key in map(str, all_ports(size)):
@@ -163,6 +140,12 @@ def _towards(port: Port, arrow: str, size: int) -> Port:
 
 
 _INPUT_RULES = {
-    MultipleChoice.name: _InputRules(_keys_of_choice, _after_choice),
+    MultipleChoice.name: _InputRules(choices.keys_of_choice, choices.after_choice),
+    Ranking.name: _InputRules(choices.keys_of_ranking, choices.after_ranking),
+    Rating.name: _InputRules(ratings.keys_of_rating, ratings.after_rating, has_reading_direction=True),
+    NumberTask.name: _InputRules(typed_answers.keys_of_typing, typed_answers.after_number, is_typed=True),
+    Keypress.name: _InputRules(keypresses.keys_of_keypress, keypresses.after_keypress),
+    Recall.name: _InputRules(typed_answers.keys_of_recall, typed_answers.after_recall, is_typed=True),
+    FreeText.name: _InputRules(typed_answers.keys_of_typing, typed_answers.after_text, is_typed=True),
     BlackboxPredict.name: _InputRules(_keys_of_prediction, _after_prediction),
 }

@@ -7,7 +7,7 @@ from batteries.errors import InputError
 from experiment.lab.input.form_input import FormState, n_pages, options_shown
 from experiment.lab.screens.layout.buttons import Action, add_buttons
 from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
-from experiment.lab.screens.layout.column import ScreenColumn, first_that_fits
+from experiment.lab.screens.layout.column import ScreenColumn, first_that_fits, nothing
 from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import CHOICE, CHOICE_SOFT, INK, INK_SOFT, LINE_STRONG, PAPER, WRONG, Sheet
 from experiment.lab.screens.text.paragraphs import paragraph
@@ -84,7 +84,7 @@ def _column(
         if form_state.is_refused:
             problem = say("question_number", low=question.low, high=question.high)
             column.text(problem, size_px, round(0.6 * size_px), WRONG, style="bold")
-    column.add(0, _nothing, round(0.4 * size_px))
+    column.add(0, nothing, round(0.4 * size_px))
     add_buttons(column, actions, size_px, 0)
     return column
 
@@ -156,7 +156,3 @@ def _add_typed(column: ScreenColumn, typed: str, size_px: int) -> None:
         canvas.fill((caret, caret_top, caret + sheet.px(2), caret_top + shown.line_px), INK)
 
     column.add(height_px, draw, round(0.6 * size_px))
-
-
-def _nothing(canvas: Canvas, x: int, y: int) -> None:
-    """Draw nothing. The column keeps the space of this part."""

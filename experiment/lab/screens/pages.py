@@ -1,18 +1,16 @@
 """Pages to read, such as consent, instructions and debriefing. A long text becomes several pages."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 
 from experiment.lab.screens.blackbox_diagram import DiagramPiece
 from experiment.lab.screens.layout.buttons import Action, ButtonRows
 from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
+from experiment.lab.screens.layout.markdown_pieces import Piece, pieces_of
 from experiment.lab.screens.layout.screen_image import ScreenImage
-from experiment.lab.screens.layout.sheet import INK, INK_SOFT, LINE, LINE_STRONG, Sheet
-from experiment.lab.screens.text.markdown import BULLET, Block, blocks_of
+from experiment.lab.screens.layout.sheet import INK_SOFT, LINE, Sheet
+from experiment.lab.screens.text.markdown import Block, blocks_of
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 
-_HEADING_SIZES = {1: 1.4, 2: 1.2, 3: 1.1}
 _SMALLEST_ON_ONE_PAGE = 0.9
 """A text stays on one page if it fits in the usual font size multiplied by a factor from this number to 1."""
 
@@ -69,57 +67,7 @@ def pages(
     return pictures
 
 
-@dataclass(frozen=True)
-class _Piece:
-    """Consecutive lines of one paragraph or other block of Markdown, which stay on the same page."""
-
-    block: Block
-    lines: Paragraph
-    is_first: bool
-    """True if this piece is the beginning of its block."""
-    gap_px: int
-
-    @property
-    def height_px(self) -> int:
-        return self.lines.height_px
-
-    def draw(self, canvas: Canvas, x: int, y: int) -> None:
-        sheet, block, width_px = canvas.sheet, self.block, canvas.sheet.column_px
-        is_ltr, step_px = sheet.direction == "ltr", _step_px(self.lines.size_px)
-        if not block.spans:
-            canvas.fill((x, y + self.height_px // 2, x + width_px, y + self.height_px // 2 + sheet.px(1)), LINE_STRONG)
-            return
-        for quote in range(block.quotes):
-            bar = quote * step_px if is_ltr else width_px - quote * step_px - sheet.px(4)
-            canvas.fill((x + bar, y, x + bar + sheet.px(4), y + self.height_px), LINE)
-        inset_px = _inset_px(block, self.lines.size_px)
-        if block.marker and self.is_first:
-            self._draw_marker(canvas, x, y, inset_px, step_px)
-        canvas.write(
-            self.lines, x + inset_px if is_ltr else x, y, width_px - inset_px, INK_SOFT if block.quotes else INK
-        )
-
-    def _draw_marker(self, canvas: Canvas, x: int, y: int, inset_px: int, step_px: int) -> None:
-        sheet, is_ltr = canvas.sheet, canvas.sheet.direction == "ltr"
-        left = x + inset_px - step_px if is_ltr else x + sheet.column_px - inset_px
-        if self.block.marker == BULLET:
-            radius_px = 0.16 * self.lines.size_px
-            canvas.disc((left + step_px / 2, y + self.lines.line_px / 2), radius_px, INK)
-        else:
-            number = paragraph(sheet, self.block.marker, self.lines.size_px, 2 * step_px)
-            canvas.write(number, left, y, max(step_px - round(0.3 * self.lines.size_px), number.width_px))
-
-
-_AnyPiece = _Piece | DiagramPiece
-
-
-def _step_px(size_px: int) -> int:
-    """Return the indent of a list or a quotation, in pixels."""
-    return round(1.7 * size_px)
-
-
-def _inset_px(block: Block, size_px: int) -> int:
-    return (block.indent + block.quotes) * _step_px(size_px)
+_AnyPiece = Piece | DiagramPiece
 
 
 def _paged(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[list[_AnyPiece]]:
@@ -165,20 +113,10 @@ def _filled(blocks: list[Sequence[_AnyPiece]], height_px: int) -> list[list[_Any
 
 
 def _pieces(sheet: Sheet, block: Block, size_px: int) -> Sequence[_AnyPiece]:
-    """Split a block where a page may end. A page may not end after the first or before the last line of a block."""
-    gap_px = round((0.4 if block.indent else 0.7) * size_px)
+    """Return the pieces of a block. A diagram is one piece."""
     if block.diagram is not None:
-        return [DiagramPiece(sheet, block, block.diagram, size_px, gap_px)]
-    size_px = round(_HEADING_SIZES.get(block.heading, 1.0) * size_px)
-    lines = paragraph(sheet, block.spans, size_px, sheet.column_px - _inset_px(block, size_px)) if block.spans else None
-    if lines is None:
-        return [_Piece(block, paragraph(sheet, "", size_px, sheet.column_px), True, gap_px)]
-    n_lines = len(lines.lines)
-    cuts = [0, n_lines] if block.heading or n_lines < 4 else [0, *range(2, n_lines - 1), n_lines]
-    return [
-        _Piece(block, lines.part(start, end), start == 0, gap_px if end == n_lines else 0)
-        for start, end in pairwise(cuts)
-    ]
+        return [DiagramPiece(sheet, block, block.diagram, size_px, round(0.7 * size_px))]
+    return pieces_of(sheet, block, size_px, sheet.column_px)
 
 
 def _foot_px(sheet: Sheet, actions: Sequence[Action], n_pages: int) -> int:

@@ -7,22 +7,16 @@ from typing import Any
 from batteries.errors import InputError
 from batteries.items import Item
 from batteries.tasks.blackbox_predict import BlackboxPredict
-from batteries.tasks.multiple_choice import MultipleChoice
+from batteries.tasks.keypress import Keypress
 from experiment.lab.input.key_bindings import check_task
-from experiment.lab.screens import blackbox_predict, multiple_choice
+from experiment.lab.screens import blackbox_predict
+from experiment.lab.screens.keypress import keypress, keypress_size
 from experiment.lab.screens.layout.canvas import Canvas
 from experiment.lab.screens.layout.screen_image import ScreenImage
-from experiment.lab.screens.layout.sheet import INK, Sheet
+from experiment.lab.screens.layout.sheet import INK, ItemSize, Sheet
+from experiment.lab.screens.question import changed_question, item_size, question
+from experiment.lab.screens.screen_before import screen_size
 from experiment.lab.screens.trial_header import TrialMoment
-
-_DRAW = {
-    MultipleChoice.name: multiple_choice.multiple_choice,
-    BlackboxPredict.name: blackbox_predict.blackbox_predict,
-}
-_LETTERS_PX = {
-    MultipleChoice.name: multiple_choice.letters_px,
-    BlackboxPredict.name: blackbox_predict.letters_px,
-}
 
 
 def fixation(sheet: Sheet) -> ScreenImage:
@@ -37,7 +31,14 @@ def fixation(sheet: Sheet) -> ScreenImage:
     return canvas.picture()
 
 
-def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment: TrialMoment) -> ScreenImage:
+def trial(
+    sheet: Sheet,
+    item_id: str,
+    task: str,
+    content: dict[str, Any],
+    moment: TrialMoment,
+    before: tuple[TrialMoment, ScreenImage] | None = None,
+) -> ScreenImage:
     """Draw the screen of a trial at one moment.
 
     Parameters
@@ -48,6 +49,9 @@ def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment
         The item. Its content includes the task's default values, as in a plan or a battery.
     moment
         Progress, time limits, current response and feedback to draw.
+    before
+        An earlier moment of the same trial, which may differ only in the current response, and its image. Only what
+        has changed is then drawn. None to draw everything.
 
     Raises
     ------
@@ -56,15 +60,21 @@ def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment
     """
     check_task(item_id, task)
     try:
-        return _DRAW[task](sheet, content, moment)
+        if task == BlackboxPredict.name:
+            return blackbox_predict.blackbox_predict(sheet, content, moment)
+        if task == Keypress.name:
+            return keypress(sheet, content, moment)
+        if before is None:
+            return question(sheet, task, content, moment)
+        return changed_question(sheet, task, content, moment, before)
     except InputError as error:
         raise InputError(f"item `{item_id}`: {error}") from None
 
 
 def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) -> Sheet:
-    """Return the sheet with the largest font size in which every item fits.
+    """Return the sheet with the largest font size, and the largest height of pictures, with which every item fits.
 
-    All items have this size. Otherwise long items would have smaller letters than short items, and length often
+    All items have these sizes. Otherwise long items would have smaller letters than short items, and length often
     correlates with condition.
 
     Parameters
@@ -84,10 +94,22 @@ def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) 
     for item in items:
         check_task(item.item_id, item.task)
         try:
-            sheet = replace(sheet, item_px=_LETTERS_PX[item.task](sheet, item.content, moment))
+            content: dict[str, Any] = item.content
+            for screen in content.get("screens", ()):
+                sheet = _with_size(sheet, screen_size(sheet, screen))
+            if item.task == BlackboxPredict.name:
+                sheet = replace(sheet, item_px=blackbox_predict.letters_px(sheet, item.content, moment))
+            elif item.task == Keypress.name:
+                sheet = _with_size(sheet, keypress_size(sheet, item.content, moment))
+            else:
+                sheet = _with_size(sheet, item_size(sheet, item.task, item.content, moment))
         except InputError as error:
             raise InputError(f"item `{item.item_id}`: {error}") from None
     return sheet
+
+
+def _with_size(sheet: Sheet, size: ItemSize) -> Sheet:
+    return replace(sheet, item_px=size.letters_px, picture_px=size.picture_px)
 
 
 def _arms(sheet: Sheet, side_px: int) -> int:

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from experiment.lab.input.key_bindings import NO_RESPONSE, ResponseState
+from experiment.lab.input.response_state import NO_RESPONSE, ResponseState
 from experiment.lab.screens.layout.buttons import Action, add_buttons
 from experiment.lab.screens.layout.canvas import Canvas
-from experiment.lab.screens.layout.column import ScreenColumn
+from experiment.lab.screens.layout.column import ScreenColumn, nothing
 from experiment.lab.screens.layout.sheet import INK_SOFT, PANEL, RIGHT, WRONG, Sheet
 from experiment.lab.screens.text.paragraphs import paragraph
 
@@ -67,7 +67,7 @@ def add_time_hints(column: ScreenColumn, moment: TrialMoment, size_px: int) -> N
             column.text(hint, size_px, gap_px, INK_SOFT)
         else:
             room = paragraph(column.sheet, hint, size_px, column.width_px)
-            column.add(room.height_px, _nothing, gap_px)
+            column.add(room.height_px, nothing, gap_px)
 
 
 def add_feedback(column: ScreenColumn, feedback: ShownFeedback, actions: tuple[Action, ...], size_px: int) -> None:
@@ -105,9 +105,10 @@ def add_feedback(column: ScreenColumn, feedback: ShownFeedback, actions: tuple[A
 
 def seconds(sheet: Sheet, duration_ms: int) -> str:
     """Return a duration in seconds, with the decimal sign of the study's language."""
-    number = f"{duration_ms / 1000:g}"
-    return number.replace(".", ",") if sheet.words.language.partition("-")[0] in _DECIMAL_COMMA else number
+    return number_in_words(sheet, duration_ms / 1000)
 
 
-def _nothing(canvas: Canvas, x: int, y: int) -> None:
-    """Draw nothing. The column keeps the space of this part."""
+def number_in_words(sheet: Sheet, number: float) -> str:
+    """Return a number with the decimal sign of the study's language."""
+    text = str(int(number)) if float(number).is_integer() else f"{number:.12g}"
+    return text.replace(".", ",") if sheet.words.language.partition("-")[0] in _DECIMAL_COMMA else text

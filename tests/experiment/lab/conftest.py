@@ -11,6 +11,7 @@ from experiment.lab.hardware.keyboard_backends import has_real_time_privileges
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.session import LabSession, Visitor
 from experiment.records import Kind
+from tests.experiment.lab.sound_server import is_missing, sound_server
 from tests.experiment.lab.visits.lab_visits import DEVICE, SIZE_PX, FakeDisplay, careful
 from tests.experiment.lab.xvfb import Fingers, missing, virtual_screen
 from tests.missing import skip_but_never_in_ci
@@ -62,6 +63,15 @@ def fingers(screen):
     hands = Fingers(screen.display)
     yield hands
     hands.close()
+
+
+@pytest.fixture(scope="module")
+def sound():
+    """Return the environment of programs that play sounds."""
+    if is_missing():
+        skip_but_never_in_ci("a sound output needs jackd; tests/prerequisites.sh installs it")
+    with sound_server() as environment:
+        yield environment
 
 
 @pytest.fixture

@@ -65,9 +65,11 @@ def window_program(display: str, group: int, name: str, *arguments: object) -> I
         raise RuntimeError(f"the program ended with {process.exitcode}")
 
 
-def equipoise_command(display: str, group: int, arguments: list[str], output: Path) -> ForkServerProcess:
+def equipoise_command(
+    display: str, group: int, arguments: list[str], output: Path, environment: dict[str, str] | None = None
+) -> ForkServerProcess:
     """Start the command line with arguments in its own process, and append what it prints to a file."""
-    return _start(display, group, _run_equipoise, arguments, output)
+    return _start(display, group, _run_equipoise, arguments, output, environment or {})
 
 
 @cache
@@ -106,8 +108,10 @@ def _run_window_program(connection: Connection, name: str, arguments: tuple[obje
     window_programs.run(connection, name, *arguments)
 
 
-def _run_equipoise(arguments: list[str], output: Path) -> None:
+def _run_equipoise(arguments: list[str], output: Path, environment: dict[str, str]) -> None:
     from equipoise.cli.main import main
+
+    os.environ.update(environment)
 
     with output.open("a") as file:
         for stream in (1, 2):

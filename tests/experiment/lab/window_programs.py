@@ -215,4 +215,4 @@ def inputs(backend):
                 case "close":
                     window._handle.dispatch_event("on_close")
                 case "type":
-                    send(asdict(heard.wait_for_typing(regions)))
+                    send(asdict(heard.wait_for_typing(regions=regions)))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.experiment.lab.window_processes import Program, prefer, window_program
 from tests.x_server import x_server
@@ -61,6 +62,17 @@ class Fingers:
         """Press a key, by X's name such as `2`, `Escape` or `KP_1`; return the time, by `time.perf_counter_ns`."""
         code = self._display.keysym_to_keycode(self._XK.string_to_keysym(key))
         return self._tap(self._X.KeyPress, self._X.KeyRelease, code, held_s)
+
+    def hold(self, key: str, is_down: bool) -> None:
+        """Press a key and keep it down, or release it."""
+        code = self._display.keysym_to_keycode(self._XK.string_to_keysym(key))
+        self._xtest.fake_input(self._display, self._X.KeyPress if is_down else self._X.KeyRelease, code)
+        self._display.sync()
+
+    @property
+    def root(self) -> Any:
+        """The root window, whose image is the whole screen."""
+        return self._display.screen().root
 
     def swap(self, one: str, other: str) -> None:
         """Change the keyboard's layout: exchange two keys."""

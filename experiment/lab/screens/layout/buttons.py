@@ -67,6 +67,11 @@ class ButtonRows:
         return sum(heights) + self._gap_px * max(0, len(heights) - 1)
 
     @property
+    def widest_row_px(self) -> int:
+        """Width of the widest row in pixels."""
+        return max(map(self._row_width, self._rows), default=0)
+
+    @property
     def last_row_width_px(self) -> int:
         """Width of the last row in pixels. It may be shorter than the other rows."""
         return self._row_width(self._rows[-1]) if self._rows else 0

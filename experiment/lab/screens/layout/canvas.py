@@ -1,13 +1,15 @@
 """Drawing of a screen: text, boxes and marks with smooth edges, and a record of texts and clickable regions."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import product
 from typing import Literal
 
 from PIL import Image, ImageDraw, ImageFont
 
-from experiment.lab.screens.layout.screen_image import ESCAPE, RULES, Box, Region, ScreenImage, Written
+from experiment.lab.screens.layout.screen_image import ESCAPE, RULES, Box, Region, ScreenImage, VideoPlace, Written
 from experiment.lab.screens.layout.sheet import INK, INK_SOFT, PAPER, Colour, Sheet
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph, span_width
 from experiment.lab.screens.text.shaping import Direction, shaped
@@ -20,22 +22,42 @@ _FINER = 4
 
 
 class Canvas:
-    """A screen that is being drawn."""
+    """A screen that is being drawn.
 
-    def __init__(self, sheet: Sheet) -> None:
+    Parameters
+    ----------
+    sheet
+        The sheet (sizes, fonts and texts of the screens).
+    before
+        Image on which the changes are drawn; None for an empty screen.
+    """
+
+    def __init__(self, sheet: Sheet, before: Image.Image | None = None) -> None:
         self.sheet = sheet
-        self._image = Image.new("RGB", sheet.size_px, PAPER)
+        self._image = Image.new("RGB", sheet.size_px, PAPER) if before is None else before.copy()
         self._draw = ImageDraw.Draw(self._image)
         self._regions: list[Region] = []
         self._written: list[Written] = []
+        self._videos: list[VideoPlace] = []
+        self._is_drawing = True
 
-    def picture(self) -> ScreenImage:
-        """Return the finished image."""
-        return ScreenImage(self._image, tuple(self._regions), tuple(self._written))
+    def picture(self, changed_px: Box | None = None) -> ScreenImage:
+        """Return the finished image, in which only the box `changed_px` differs from the image before."""
+        found = tuple(self._regions), tuple(self._written), tuple(self._videos)
+        return ScreenImage(self._image, *found, changed_px)
 
-    def region(self, name: str, box_px: Box) -> None:
+    @contextmanager
+    def only_recording(self) -> Iterator[None]:
+        """Record regions and texts, but draw nothing, because the image before has the same pixels."""
+        self._is_drawing = False
+        try:
+            yield
+        finally:
+            self._is_drawing = True
+
+    def region(self, name: str, box_px: Box, follows_drag: bool = False) -> None:
         """Make a box clickable."""
-        self._regions.append(Region(name, box_px))
+        self._regions.append(Region(name, box_px, follows_drag))
 
     def write(
         self, text: Paragraph, x: int, y: int, width_px: int, colour: Colour = INK, align: Align = "start"
@@ -52,10 +74,12 @@ class Canvas:
             left = x + (free_px // 2 if align == "centre" else free_px if self.sheet.direction == "rtl" else 0)
             at: float = left
             for span in line.spans if text.direction == "ltr" else reversed(line.spans):
+                if not self._is_drawing:
+                    break
                 piece = shaped(span.text, text.direction)
                 font = typeface.font(span.style, text.size_px, shapes=piece.direction is not None)
                 mask, (mask_left, mask_top) = _letters(piece.text, font, piece.direction, at - int(at))
-                self._draw.bitmap((int(at) + mask_left, baseline + mask_top), mask, colour)
+                self._bitmap((int(at) + mask_left, baseline + mask_top), mask, colour)
                 at += span_width(typeface, span, text.size_px, text.direction)
             if line.text.strip():
                 box = (left, baseline - ascent, left + line.width_px, baseline + descent)
@@ -64,7 +88,17 @@ class Canvas:
     def fill(self, box_px: Box, colour: Colour) -> None:
         """Fill a rectangle."""
         left, top, right, bottom = box_px
-        self._draw.rectangle((left, top, right - 1, bottom - 1), fill=colour)
+        if self._is_drawing and left < right and top < bottom:
+            self._draw.rectangle((left, top, right - 1, bottom - 1), fill=colour)
+
+    def paste(self, image: Image.Image, left_px: int, top_px: int) -> None:
+        """Draw an image with its top left corner at a point."""
+        if self._is_drawing:
+            self._image.paste(image, (left_px, top_px))
+
+    def video(self, number: int, box_px: Box) -> None:
+        """Reserve a box for the video at a position among the parts of the stimulus."""
+        self._videos.append(VideoPlace(number, box_px))
 
     def box(self, box_px: Box, fill: Colour, border: Colour, border_px: int, radius_px: int) -> None:
         """Draw a rectangle with round corners."""
@@ -80,7 +114,7 @@ class Canvas:
         mask, draw = _blank(size, size)
         corners = (x - radius_px - left, y - radius_px - top, x + radius_px - left, y + radius_px - top)
         draw.ellipse([_FINER * corner for corner in corners], fill=255)
-        self._draw.bitmap((left, top), mask.reduce(_FINER), colour)
+        self._bitmap((left, top), mask.reduce(_FINER), colour)
 
     def polygon(self, points: list[Point], colour: Colour) -> None:
         """Draw a filled polygon."""
@@ -98,6 +132,10 @@ class Canvas:
         """Draw a diagonal cross, for a wrong response."""
         self._mark(box_px, [(0.17, 0.2), (0.83, 0.86)], colour)
         self._mark(box_px, [(0.17, 0.86), (0.83, 0.2)], colour)
+
+    def _bitmap(self, corner: tuple[int, int], mask: Image.Image, colour: Colour) -> None:
+        if self._is_drawing:
+            self._draw.bitmap(corner, mask, colour)
 
     def _mark(self, box_px: Box, points: list[Point], colour: Colour) -> None:
         left, top, right, bottom = box_px
@@ -119,7 +157,7 @@ class Canvas:
             radius = _FINER * width_px / 2
             for x, y in placed:
                 draw.ellipse((x - radius, y - radius, x + radius - 1, y + radius - 1), fill=255)
-        self._draw.bitmap((left, top), mask.reduce(_FINER), colour)
+        self._bitmap((left, top), mask.reduce(_FINER), colour)
 
     def _rounded(self, box_px: Box, colour: Colour, radius_px: int) -> None:
         left, top, right, bottom = box_px
@@ -130,7 +168,7 @@ class Canvas:
             return
         xs, ys = (left, right - radius_px), (top, bottom - radius_px)
         for corner_at, corner in zip(product(xs, ys), _corners(radius_px), strict=True):
-            self._draw.bitmap(corner_at, corner, colour)
+            self._bitmap(corner_at, corner, colour)
 
 
 @lru_cache(maxsize=512)

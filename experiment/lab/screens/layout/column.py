@@ -3,11 +3,12 @@
 Parts are measured first, to check that the column fits.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from experiment.lab.screens.layout.canvas import Align, Canvas
-from experiment.lab.screens.layout.sheet import INK, Colour, Sheet
+from experiment.lab.screens.layout.screen_image import Box
+from experiment.lab.screens.layout.sheet import INK, PAPER, Colour, Sheet
 from experiment.lab.screens.text.fonts import Style
 from experiment.lab.screens.text.paragraphs import Paragraph, Span, paragraph
 
@@ -21,6 +22,8 @@ class Part:
     """Function that draws the part. Its arguments are the canvas, and the left and the top of the part."""
     gap_px: int
     """Space below the part; not used for the last part of a column."""
+    look: Hashable = None
+    """Value that is equal in two columns if the part looks the same in both. None: the part never changes."""
 
 
 @dataclass
@@ -44,9 +47,9 @@ class ScreenColumn:
             return 0
         return sum(part.height_px + part.gap_px for part in self.parts) - self.parts[-1].gap_px
 
-    def add(self, height_px: int, draw: Callable[[Canvas, int, int], None], gap_px: int) -> None:
-        """Add a part at the bottom."""
-        self.parts.append(Part(height_px, draw, gap_px))
+    def add(self, height_px: int, draw: Callable[[Canvas, int, int], None], gap_px: int, look: Hashable = None) -> None:
+        """Add a part at the bottom. `look` changes when the part must be drawn again (`Part.look`)."""
+        self.parts.append(Part(height_px, draw, gap_px, look))
 
     def text(
         self,
@@ -75,6 +78,25 @@ class ScreenColumn:
             part.draw(canvas, x, y)
             y += part.height_px + part.gap_px
 
+    def draw_changes(self, canvas: Canvas, x: int, y: int, before: "ScreenColumn") -> Box:
+        """Draw the parts that differ from the column `before`, on its image. Return the box that contains them.
+
+        Both columns have parts of the same heights, so that nothing moves.
+        """
+        changed: list[Box] = []
+        for part, earlier in zip(self.parts, before.parts, strict=True):
+            if part.look == earlier.look:
+                with canvas.only_recording():
+                    part.draw(canvas, x, y)
+            else:
+                changed.append((x, y, x + self.width_px, y + part.height_px))
+                canvas.fill(changed[-1], PAPER)
+                part.draw(canvas, x, y)
+            y += part.height_px + part.gap_px
+        if not changed:
+            return x, y, x + 1, y + 1
+        return x, changed[0][1], x + self.width_px, changed[-1][3]
+
 
 def first_that_fits(
     column_of: Callable[[int], ScreenColumn], sizes_px: Iterable[int], height_px: int
@@ -88,3 +110,7 @@ def first_that_fits(
         if column.height_px <= height_px:
             return size_px, column
     return None
+
+
+def nothing(canvas: Canvas, x: int, y: int) -> None:
+    """Draw nothing. The column keeps the space of this part."""

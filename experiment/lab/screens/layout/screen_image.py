@@ -19,6 +19,8 @@ class Region:
     name: str
     """Name of the effect of a click, such as `2` for the second option, `west-5` or `next`."""
     box_px: Box
+    follows_drag: bool = False
+    """True if a movement of the mouse with its button held down acts as a click, as on a slider."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,15 @@ class Written:
     """A line of text, and its box."""
 
     text: str
+    box_px: Box
+
+
+@dataclass(frozen=True)
+class VideoPlace:
+    """A box in which the window plays a video."""
+
+    number: int
+    """Position of the video among the parts of the stimulus, from 0."""
     box_px: Box
 
 
@@ -38,6 +49,10 @@ class ScreenImage:
     regions: tuple[Region, ...]
     written: tuple[Written, ...]
     """All text of the image, in reading order."""
+    videos: tuple[VideoPlace, ...] = ()
+    """Boxes in which the window plays videos."""
+    changed_px: Box | None = None
+    """Box outside of which the image equals the image that was shown before; None if they may differ anywhere."""
 
     def region_at(self, x_px: float, y_px: float) -> str | None:
         """Return the name of the region at a point, in px from the top left; None if no region contains the point."""

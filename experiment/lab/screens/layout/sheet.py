@@ -6,8 +6,10 @@ width. A screen therefore looks the same at 1024 x 768 and at 3840 x 2160.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, radians, tan
+from pathlib import Path
 
+from experiment.lab.media.files import media_folder
 from experiment.lab.screens.text.fonts import Typeface, font_for, texts_of
 from experiment.lab.screens.text.shaping import Direction
 from experiment.study.definition import Study
@@ -19,6 +21,37 @@ LETTERS_PER_LINE = 75
 _SAMPLE = (
     "Many stories speak of you: imagine that you were there, and think of things as they usually are in everyday life."
 )
+
+
+_PICTURE_SHARES = (0.6, 0.55, 0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1)
+"""Greatest height of a picture, as a share of the height between the margins, from large to small."""
+_COMFORTABLE_SHARE = 0.35
+
+
+@dataclass(frozen=True)
+class Viewing:
+    """Size of the screen and distance of the participant, from the monitor file of PsychoPy."""
+
+    px_per_cm: float
+    distance_cm: float
+
+    def width_px(self, degrees: float) -> float:
+        """Return the width of a picture with a visual angle, in pixels."""
+        return 2 * self.distance_cm * tan(radians(degrees / 2)) * self.px_per_cm
+
+    def offset_px(self, degrees: float) -> float:
+        """Return the distance of a point from the centre, in pixels."""
+        return self.distance_cm * tan(radians(degrees)) * self.px_per_cm
+
+
+@dataclass(frozen=True)
+class ItemSize:
+    """Sizes in which an item is drawn."""
+
+    letters_px: int
+    """Font size."""
+    picture_px: int
+    """Greatest height of a picture."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +69,15 @@ class Sheet:
     """Hint about the key that opens the rules, at the bottom of a trial's screen; empty for no hint."""
     item_px: int | None = None
     """Font size in pixels in which all items fit; None until `trial.with_even_letters` has computed it."""
+    picture_px: int | None = None
+    """Greatest height of a picture with which all items fit, in pixels; None before `trial.with_even_letters`."""
+    media_folder: Path | None = None
+    """Folder of the battery, with the files of its pictures, sounds and videos; None if it has no files."""
+    viewing: Viewing | None = None
+    """Measures of the screen, for sizes in degrees; None if they are not known."""
 
     @classmethod
-    def of(cls, study: Study, size_px: tuple[int, int]) -> "Sheet":
+    def of(cls, study: Study, size_px: tuple[int, int], viewing: Viewing | None = None) -> "Sheet":
         """Return the sheet of a study for a window of this size. Its font has every character of the study's texts.
 
         Raises
@@ -49,7 +88,8 @@ class Sheet:
         labels = ("leave", "contact") if study.definition.timeline.contact else ("leave",)
         words = " · ".join(map(study.words.say, labels))
         rules = study.words.say("rules") if study.definition.timeline.rules else ""
-        return cls(size_px, font_for(texts_of(study)), study.words, words, rules)
+        typeface, folder = font_for(texts_of(study)), media_folder(study)
+        return cls(size_px, typeface, study.words, words, rules, media_folder=folder, viewing=viewing)
 
     @property
     def direction(self) -> Direction:
@@ -88,6 +128,31 @@ class Sheet:
         """
         smallest_px = ceil((12 if has_feedback else 16) * self._unit_px)
         return iter(range(self.item_px or self.body_px, smallest_px - 1, -1))
+
+    def item_sizes(self, has_feedback: bool, has_pictures: bool) -> Iterator[ItemSize]:
+        """Yield the sizes of an item with a question, from large to small.
+
+        First pictures become smaller, but not smaller than a comfortable size, then letters, then pictures again. So an
+        item that fits in one of these sizes also fits in all later sizes.
+        """
+        letters = list(self.item_sizes_px(has_feedback=False))
+        smaller = [each for each in self.item_sizes_px(has_feedback) if each < letters[-1]]
+        n_large = _PICTURE_SHARES.index(_COMFORTABLE_SHARE) + 1 if has_pictures else 1
+        most_px = self.picture_px or self.size_px[1]
+        pictures = [min(most_px, round(share * self.inside_px[1])) for share in _PICTURE_SHARES]
+        for picture_px in pictures[:n_large]:
+            yield ItemSize(letters[0], picture_px)
+        for letters_px in letters[1:]:
+            yield ItemSize(letters_px, pictures[n_large - 1])
+        for picture_px in pictures[n_large:] if has_pictures else ():
+            yield ItemSize(letters[-1], picture_px)
+        for letters_px in smaller:
+            yield ItemSize(letters_px, pictures[-1])
+
+    @property
+    def picture_zoom(self) -> float:
+        """Pixels of the screen for each pixel of a picture's file, if there is space: 1 on a screen of 1024 x 768."""
+        return self._unit_px
 
     @property
     def target_px(self) -> int:

@@ -41,6 +41,8 @@ class TextLine:
     spans: tuple[Span, ...]
     """Spans in reading order."""
     width_px: int
+    start: int = 0
+    """Index of the line's first character in the paragraph."""
 
     @property
     def text(self) -> str:
@@ -120,7 +122,8 @@ def _broken_into_lines(
     lines = []
     for start, end in wrapped(letters, width_px, measure):
         line = _orderly(line_of(start, end), direction)
-        lines.append(TextLine(line, round(sum(span_width(typeface, span, size_px, direction) for span in line))))
+        width = sum(span_width(typeface, span, size_px, direction) for span in line)
+        lines.append(TextLine(line, round(width), start))
     ascent, descent = typeface.font("regular", size_px).getmetrics()
     return Paragraph(tuple(lines), direction, size_px, max(round(LINE_SPACING * size_px), ascent + descent))
 

@@ -46,9 +46,9 @@ FRAME_MS = SYNCHRONISED.frame_ms
         (clock_finding([0.1, 15_600.0]), "bad"),
         (glyphs_finding(()), "good"),
         (glyphs_finding({"ش", "α"}), "bad"),
-        (sound_finding(2), "good"),
-        (sound_finding(0), "good"),
-        (sound_finding(None), "good"),
+        (sound_finding(10.7), "good"),
+        (sound_finding(120.0), "warning"),
+        (sound_finding(None, "no sound output"), "bad"),
     ],
 )
 def test_each_finding_has_a_verdict_and_each_problem_has_advice(finding, verdict):

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from batteries.blackbox import all_ports
 from batteries.errors import InputError
 from batteries.tasks import task_named
-from experiment.lab.input.key_bindings import ResponseState, check_task, keys_of, state_after
+from experiment.lab.input.key_bindings import check_task, keys_of, state_after
+from experiment.lab.input.response_state import ResponseState
 
 CHOICE = {"text": "", "prompt": "Which?", "options": ["a", "b", "c", "d"]}
 BOARD = {"size": 8, "atoms": [[2, 3], [6, 6]], "entry": "north-5"}

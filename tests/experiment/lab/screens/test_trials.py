@@ -7,7 +7,8 @@ import pytest
 
 from batteries.errors import InputError
 from batteries.tasks import task_named
-from experiment.lab.input.key_bindings import ResponseState, state_after
+from experiment.lab.input.key_bindings import state_after
+from experiment.lab.input.response_state import ResponseState
 from experiment.lab.screens.layout import sheet as sheet_module
 from experiment.lab.screens.layout.buttons import Action
 from experiment.lab.screens.layout.sheet import Sheet

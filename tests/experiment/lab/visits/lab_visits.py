@@ -16,7 +16,7 @@ from batteries.tasks.multiple_choice import MultipleChoice
 from equipoise.commands.lab.clients import local_client
 from equipoise.commands.lab.syncing_client import SyncingClient
 from equipoise.commands.lab.upload import lab_upload
-from experiment.lab.presentation import Onset
+from experiment.lab.presentation import Onset, Played
 from experiment.lab.screens.layout.screen_image import ESCAPE
 from experiment.records import LabDevice
 from server.store.sql.lab_sessions import trials_of
@@ -135,7 +135,7 @@ class FakeDisplay:
         self.picture = picture
         self.seen.append(" ".join(written.text for written in picture.written))
 
-    redraw = show
+    redraw = confirm = ask = show
 
     def press(self, picture, keys, until_ms=None):
         assert picture is self.picture, "the program waits for presses on another screen than the shown screen"
@@ -148,12 +148,11 @@ class FakeDisplay:
         assert len(self.pressed) < MOST_PRESSES, f"no screen follows: {self.seen[-1]}"
         return made
 
-    def typing(self, picture):
-        assert picture is self.picture
-        return self.person(self)
+    def typing(self, picture, until_ms=None):
+        return self.press(picture, (), until_ms) if is_asked(self) else self.person(self)
 
-    def fixate(self, fixation, stimulus, fixation_ms, phase):
-        self.show(stimulus)
+    def fixate(self, fixation, screens, stimulus, fixation_ms, phase):
+        self.show(stimulus[0].picture)
         self.trials.append(phase.value)
         n, now = len(self.trials), datetime.now(UTC)
         onset = Onset(
@@ -168,6 +167,9 @@ class FakeDisplay:
         )
         self.onsets.append(onset)
         return onset
+
+    def stop(self):
+        return Played()
 
     def mark_response(self, phase):
         self.codes.append(phase.value)

@@ -1,0 +1,59 @@
+"""Rules for numbered options: one choice, several choices, and a ranking."""
+
+from dataclasses import replace
+
+from experiment.lab.input.response_state import ENTER, SUBMIT, Content, ResponseState, digit_of, digits
+
+
+def keys_of_choice(content: Content) -> tuple[str, ...]:
+    """Return the keys of the options of `multiple_choice`, and Enter if participants choose several options."""
+    return (*digits(len(content["options"])), *(ENTER if content.get("several") else ()))
+
+
+def keys_of_ranking(content: Content) -> tuple[str, ...]:
+    """Return the keys of the options of `ranking`, and Enter."""
+    return (*digits(len(content["options"])), *ENTER)
+
+
+def after_choice(content: Content, state: ResponseState, press: str) -> ResponseState:
+    """Return the state of a response to `multiple_choice` after a press."""
+    if content.get("several"):
+        return _after_toggle(content, state, press)
+    number = digit_of(press)
+    if number is None or number > len(content["options"]):
+        return state
+    return ResponseState(number, number)
+
+
+def after_ranking(content: Content, state: ResponseState, press: str) -> ResponseState:
+    """Return the state of a response to `ranking` after a press.
+
+    A chosen option comes after the options that were chosen before. If it was chosen before, this option and all
+    options after it are taken back.
+    """
+    order = state.chosen if isinstance(state.chosen, list) else []
+    number = digit_of(press)
+    if press in {*ENTER, SUBMIT}:
+        return replace(state, response=order) if len(order) == len(content["options"]) else state
+    if number is None or number > len(content["options"]):
+        return state
+    return ResponseState(order[: order.index(number)] if number in order else [*order, number])
+
+
+def is_complete(content: Content, state: ResponseState) -> bool:
+    """Return True if the current choice can be submitted."""
+    n_chosen = len(state.chosen) if isinstance(state.chosen, list) else 0
+    if several := content.get("several"):
+        return bool(several["at_least"] <= n_chosen <= several["at_most"])
+    return n_chosen == len(content["options"])
+
+
+def _after_toggle(content: Content, state: ResponseState, press: str) -> ResponseState:
+    chosen = state.chosen if isinstance(state.chosen, list) else []
+    number = digit_of(press)
+    if press in {*ENTER, SUBMIT}:
+        return replace(state, response=chosen) if is_complete(content, state) else state
+    if number is None or number > len(content["options"]):
+        return state
+    kept = [each for each in chosen if each != number]
+    return ResponseState(sorted(kept if number in chosen else [*kept, number]))  # type: ignore[type-var]
