@@ -208,6 +208,15 @@ class StimulusContent(BaseModel):
     )
 
 
+StimulusBeside = Annotated[
+    bool,
+    Field(
+        description="true: on a wide screen in a browser, the parts of `stimulus` are beside the question, not above it.",
+        exclude_if=lambda is_beside: not is_beside,
+    ),
+]
+"""Field of the contents with a question below the stimulus."""
+
 LISTS_OF_PARTS = ("stimulus", "mask", "options")
 """Fields of a content that are lists of parts. An option can also be a plain text."""
 

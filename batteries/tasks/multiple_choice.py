@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from batteries.errors import InputError
-from batteries.stimulus.parts import ImagePart, StimulusContent, option_words, stimulus_words
+from batteries.stimulus.parts import ImagePart, StimulusBeside, StimulusContent, option_words, stimulus_words
 from batteries.tasks.replies.reading import Reading
 from batteries.tasks.task import Feedback, Score, Task
 
@@ -46,6 +46,7 @@ class Several(BaseModel):
 class MultipleChoiceContent(StimulusContent):
     """Content of an item with the task `multiple_choice`."""
 
+    stimulus_beside: StimulusBeside = False
     text: str = Field(default="", description="The story or stimulus. An empty line begins a new paragraph.")
     prompt: str = Field(min_length=1, description="The question.")
     options: tuple[Option, ...] = Field(

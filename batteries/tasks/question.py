@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from batteries.stimulus.parts import StimulusContent
+from batteries.stimulus.parts import StimulusBeside, StimulusContent
 
 Number = Annotated[int | float, Field(allow_inf_nan=False)]
 """A number that is not infinite. A whole number stays a whole number."""
@@ -13,6 +13,7 @@ Number = Annotated[int | float, Field(allow_inf_nan=False)]
 class QuestionContent(StimulusContent):
     """A stimulus, a text and a question. The content of a task has further fields for the answer."""
 
+    stimulus_beside: StimulusBeside = False
     text: str = Field(default="", description="The story or stimulus. An empty line begins a new paragraph.")
     prompt: str = Field(min_length=1, description="The question.")
 

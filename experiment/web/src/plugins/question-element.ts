@@ -19,7 +19,7 @@ export function questionElement(content: QuestionContent & TimeBounds, task: str
     "div",
     {
       id: "stimulus",
-      class: `question-trial ${task}`,
+      class: `question-trial ${task}${content.stimulus_beside ? " beside" : ""}`,
       translate: "no",
       role: "group",
       tabindex: -1,

@@ -119,6 +119,8 @@ export interface StimulusContent {
 
 /** Content of all tasks with a prompt. */
 export interface QuestionContent extends StimulusContent {
+  /** True if a wide screen shows the parts beside the question. */
+  stimulus_beside?: boolean;
   /** Paragraphs separated by blank lines; may be empty. */
   text: string;
   prompt: string;
