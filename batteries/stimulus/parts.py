@@ -211,7 +211,7 @@ class StimulusContent(BaseModel):
 StimulusBeside = Annotated[
     bool,
     Field(
-        description="true: on a wide screen in a browser, the parts of `stimulus` are beside the question, not above it.",
+        description="true: in a browser with a wide window, the parts of `stimulus` are beside the question.",
         exclude_if=lambda is_beside: not is_beside,
     ),
 ]

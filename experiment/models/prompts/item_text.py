@@ -44,7 +44,7 @@ def content_variables(task: str, content: Mapping[str, Any], words: Texts = ENGL
             "board": board_text(content, ENGLISH),
         }
     shown = {**content, "text": _story(content, words)}
-    for name in ("screens", "stimulus", "mask"):
+    for name in ("screens", "stimulus", "stimulus_beside", "mask"):
         shown.pop(name, None)
     if task in OPTIONS:
         shown["options"] = _options(content, words)
