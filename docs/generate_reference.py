@@ -375,8 +375,8 @@ def battery_page() -> str:
         heading = f"`content` of the task `{name}`"
         sections.append(_section(heading, task.content_model, intro=note))
     parts = {
-        "`several`": Several, "A screen": Screen, "A text of the stimulus": TextPart, "A picture": ImagePart, "A sound": SoundPart,
-        "A video": VideoPart,
+        "`several`": Several, "A screen": Screen, "A text of the stimulus": TextPart, "A picture": ImagePart,
+        "A sound": SoundPart, "A video": VideoPart,
     }  # fmt: skip
     sections += [_section(heading, model) for heading, model in parts.items()]
     return "\n".join(sections)

@@ -130,7 +130,7 @@ addEventListener("DOMContentLoaded", () => {
   const look = () => {
     for (const selector of ["#fixation", "#screen img", "#stimulus img"]) {
       const found = document.querySelector(selector)?.getBoundingClientRect();
-      if (found) window.middles[selector] ??= [found.left + found.right, found.top + found.bottom].map((sum) => sum / 2);
+      if (found) window.middles[selector] ??= [(found.left + found.right) / 2, (found.top + found.bottom) / 2];
     }
   };
   new MutationObserver(look).observe(document.querySelector("#jspsych"), { childList: true, subtree: true });
@@ -359,4 +359,4 @@ def test_the_first_frame_of_a_picture_has_the_picture(visit: Any, tmp_path: Path
     with taking(visit, folder, WATCH) as visitor:
         wait_for_stimulus(visitor)
         seen = visitor.page.evaluate("window.seen")
-    assert [ready for name, _, ready in seen if name == "stimulus"][0] is True
+    assert next(ready for name, _, ready in seen if name == "stimulus") is True

@@ -17,7 +17,8 @@ window.seen = [];
 addEventListener("DOMContentLoaded", () => {
   const look = () => {
     const shown = document.querySelector("#fixation, #screen, #stimulus");
-    const ready = shown && [...shown.querySelectorAll("img")].every((image) => image.complete && image.naturalWidth > 0);
+    const images = [...(shown?.querySelectorAll("img") ?? [])];
+    const ready = shown && images.every((image) => image.complete && image.naturalWidth > 0);
     const name = !shown ? "nothing" : shown.id !== "screen" ? shown.id
       : shown.querySelector("img")?.alt ?? shown.querySelector(".server-html")?.innerText.trim() ?? "";
     window.seen.push([name, document.timeline.currentTime, ready]);
