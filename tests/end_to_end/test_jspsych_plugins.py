@@ -157,7 +157,8 @@ def test_the_how_to_names_every_parameter_and_data_field(visit: Any, experiment:
     text = HOW_TO.read_text(encoding="utf-8")
     infos = visitor.page.evaluate(INFOS)
     assert {name for name, *_ in infos} == {
-        "multiple-choice", "rating", "number", "free-text", "ranking", "blackbox-predict", "demographics", "page",
+        "multiple-choice", "rating", "number", "free-text", "ranking", "keypress", "recall", "blackbox-predict",
+        "demographics", "page",
     }  # fmt: skip
     for name, parameters, data in infos:
         for word in (name, *parameters, *data):
