@@ -197,9 +197,12 @@ Path("table.csv").write_text("group,n,women\\na,20,11\\nb,22,9\\nTotal,42,20\\n"
 print(eq.audit("table.csv")[["row", "check", "verdict"]])""",
         ("power", "audit", "audit_table"),
     ),
+    ("Coding of open answers", "", ("coding_new", "coding_agreement", "coding_refresh")),
     ("Laboratory", "", ("lab_run", "lab_check", "lab_upload", "Visitor", "Setup", "Kind")),
 )  # fmt: skip
-"""The groups of public names: heading, example and names. The laboratory needs a window, so it has no example."""
+"""The groups of public names: heading, example and names. The laboratory needs a window, and
+the coding needs coders, so they have no examples.
+"""
 
 STUDY_INTRO = """# study.yaml
 

@@ -48,6 +48,11 @@ def coding_agreement(study: StudyFolder, name: str | None = None, store: StoreAd
     store
         File or database address of the study's store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
+    Returns
+    -------
+    CodersAgreement
+        The numbers, the result in words, and the written files.
+
     Raises
     ------
     InputError

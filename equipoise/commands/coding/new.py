@@ -48,6 +48,11 @@ def coding_new(study: StudyFolder, name: str | None = None, store: StoreAddress 
     store
         File or database address of the study's store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
+    Returns
+    -------
+    CodingStudy
+        The folder, the numbers of answers, and the addresses of the coders.
+
     Raises
     ------
     InputError

@@ -45,6 +45,11 @@ def coding_refresh(study: StudyFolder, name: str | None = None, store: StoreAddr
     store
         File or database address of the study's store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
+    Returns
+    -------
+    Refreshed
+        The numbers of deleted and added answers, and the coding study.
+
     Raises
     ------
     InputError
