@@ -44,13 +44,18 @@ def look_at(visitor: Visitor, name: str) -> None:
 
 
 def assert_without_violations(page: Page, of: str) -> None:
+    problems = violations(page)
+    assert not problems, f"{of}: {problems}"
+
+
+def violations(page: Page) -> list[str]:
+    """Return the rules that the page breaks, with the elements."""
     found = AXE.run(page, options=RULES)
-    problems = [
+    assert found.response["passes"], "axe-core checked nothing"
+    return [
         f"{violation['id']}: {violation['help']}: {[node['html'][:200] for node in violation['nodes']]}"
         for violation in found.response["violations"]
     ]
-    assert not problems, f"{of}: {problems}"
-    assert found.response["passes"], f"{of}: axe-core checked nothing"
 
 
 def assert_nothing_is_cut_off(page: Page, of: str) -> None:

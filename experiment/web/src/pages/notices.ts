@@ -11,7 +11,7 @@ export function showWaiting(container: HTMLElement, message: string): void {
 /** Shows the server's sentence on why a participant cannot take part or continue. Below the sentence is the contact. */
 export function showNotice(container: HTMLElement, title: string, notice: string, contact_html: string | null): void {
   const page = html(
-    "article",
+    "section", // an article may not be an alert
     { id: "notice", class: "page", role: "alert", tabindex: -1 },
     illustration("unplugged"),
     html("h1", {}, title),
@@ -39,8 +39,8 @@ export function showNotSaved(container: HTMLElement, reason: string, contact_htm
 
 function showProblem(container: HTMLElement, title: string, paragraphs: string[], contact_html: string | null = null): void {
   const page = html(
-    "article",
-    { class: "page problem-page", role: "alert", tabindex: -1 },
+    "section",
+    { class: "page", role: "alert", tabindex: -1 },
     illustration("unplugged"),
     html(
       "div",
