@@ -125,10 +125,14 @@ class ShowcaseParticipant:
         elif stage == "trial":
             item = item_shown(screen["prompt"], screen["stimulus"])
             self.on_trial(item.item_id)
-            time.sleep(0.15)
+            # A person needs time too. After a click, a second click at the same point soon would be a double click.
+            time.sleep(0.15 if self.hand == "keyboard" or item.task == "keypress" else 0.35)
+            time.sleep(2 * (item.content.get("stimulus_ms", 0) + item.content.get("mask_ms", 0)) / 1000)
             self.respond(item, RESPONSES[item.item_id])
             self.given.append(item.item_id)
         else:
+            if self.hand != "keyboard":
+                time.sleep(0.6)
             self.press(STAGES[stage])
         return stage
 
