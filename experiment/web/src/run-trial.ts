@@ -2,7 +2,7 @@
 import type { JsPsych } from "jspsych";
 import type { StimulusParts } from "./assets/stimulus-parts";
 import { ResponseWindow } from "./timing/response-window";
-import type { Feedback, ResponseValue, TrialData } from "./saving/server-api";
+import type { Feedback, Presentation, ResponseValue, TrialData } from "./saving/server-api";
 import { html } from "./pages/dom";
 import { keepFramesComing, showAfterFixation, untilFrameBetweenTrials } from "./timing/fixation";
 import { askForOnset, type Onset, watchOnset } from "./timing/onset";
@@ -78,7 +78,7 @@ export async function runTrial<R extends ResponseValue>(
     trial.fixation_ms,
     trial.frame_ms,
   );
-  stimulus.media?.start();
+  stimulus.media?.start(end_ms);
   const onset = watchOnset(stimulus.element, end_ms);
   if (trial.reading_ms === 0) void responseWindow.open(end_ms + trial.frame_ms); // earlier, the stimulus is not visible
   const timeIsOver = keepTime(stimulus, responseWindow, onset, timeLeft, trial);
@@ -111,6 +111,7 @@ export async function runTrial<R extends ResponseValue>(
     shown_at: new Date(Date.now() - (performance.now() - onset_ms)).toISOString(),
     onset_source,
     ...counted.record(rt_ms),
+    presentation: presentationOf(stimulus, onset_ms),
   };
   const panel = feedbackPanel();
   // Only a practice trial waits for the server, because only practice has feedback.
@@ -122,6 +123,12 @@ export async function runTrial<R extends ResponseValue>(
   }
   await untilFrameBetweenTrials(); // the stimulus stays on the screen until the next fixation replaces it
   return data;
+}
+
+/** Returns the actual timing of the sounds; null if the stimulus has none. */
+function presentationOf<R extends ResponseValue>({ media }: Stimulus<R>, onset_ms: number): Presentation | null {
+  const sounds = media?.played(onset_ms) ?? [];
+  return sounds.length > 0 ? { sounds } : null;
 }
 
 /** Makes the panel for the feedback. Until the feedback arrives, the panel says that the response is being checked. */
@@ -202,5 +209,6 @@ export function simulatedData<R extends ResponseValue>(jsPsych: JsPsych, trial: 
     onset_source: "presented",
     focus_lost: 0,
     signals: null,
+    presentation: null,
   };
 }

@@ -2,10 +2,11 @@
  * A participant who resumes gets a welcome page instead of the instructions.
  */
 import type { JsPsych } from "jspsych";
-import { api, type Ended, type MultipleChoiceContent, type ResponseValue, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
+import { api, type Ended, type MultipleChoiceContent, type QuestionContent, type ResponseValue, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
 import { begunTrial, forgetBegun } from "./saving/trial-attempts";
 import { SessionProgress, isPractice } from "./session-progress";
 import { assets } from "./assets/asset-loader";
+import { openSoundOutput } from "./assets/sound-output";
 import { html } from "./pages/dom";
 import { type ForeignPlugin, ForeignTrial, withFixation } from "./plugins/published-plugins";
 import BlackboxPredictPlugin from "./plugins/blackbox-predict";
@@ -62,6 +63,7 @@ export function sessionTimeline(study: Study, session: Session, surroundings: Su
   const isNew = progress.next_trial_index === 0;
   const toCome = session.trials.slice(progress.next_trial_index);
   assets.begin(new Map(toCome.map((trial) => [trial.trial_index, addressesOf(trial)])));
+  if (toCome.some(hasSound)) openSoundOutput();
   return [
     ...demographics(session, surroundings),
     ...(isNew && fullscreen ? [fullscreenPage()] : []),
@@ -169,6 +171,10 @@ function addressesOf({ content }: SessionTrial): string[] {
   const { stimulus, options } = content as Partial<MultipleChoiceContent>;
   const parts = [...(stimulus ?? []), ...(options ?? [])];
   return parts.flatMap((part) => (typeof part === "object" && "src" in part ? [part.src] : []));
+}
+
+function hasSound({ content }: SessionTrial): boolean {
+  return ((content as Partial<QuestionContent>).stimulus ?? []).some(({ kind }) => kind === "sound");
 }
 
 function pageBefore(trial: SessionTrial, { breaks }: Session, progress: SessionProgress): Timeline {

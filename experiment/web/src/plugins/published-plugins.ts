@@ -113,6 +113,7 @@ export class ForeignTrial {
       shown_at: new Date(Date.now() - (performance.now() - onset_ms)).toISOString(),
       onset_source,
       ...this.signals.record(rt_from_onset_ms),
+      presentation: null,
     };
   }
 }

@@ -69,4 +69,9 @@ export const trialData = {
    * `away_ms`: time for which the page was hidden or without focus, in ms.
    */
   signals: { type: ParameterType.OBJECT },
+  /** {sounds: [{part, onset_ms, latency_ms}]}: for each sound of the stimulus its position among the parts, the time from
+   * stimulus onset until the sound reached the output, and the delay of the output that the browser reports. `onset_ms` is
+   * null if the sound never played. The whole is null without sounds.
+   */
+  presentation: { type: ParameterType.OBJECT },
 } as const;

@@ -279,6 +279,21 @@ export type SignalName =
   | "untrusted"
   | "translated";
 
+/** The actual onset of a sound. */
+export interface PlayedSound {
+  /** Position among the parts of the stimulus, from 0. */
+  part: number;
+  /** Time from stimulus onset until the sound reached the output; null if it never played. */
+  onset_ms: number | null;
+  /** Delay of the sound output that the browser reports; null if it reports none. */
+  latency_ms: number | null;
+}
+
+/** The actual timing of a trial's screens and sounds. */
+export interface Presentation {
+  sounds?: PlayedSound[];
+}
+
 /** Record of a trial of our plugins. */
 export interface TrialData<R extends ResponseValue = ResponseValue> extends TrialTiming {
   /** Null if there is no response. */
@@ -289,6 +304,7 @@ export interface TrialData<R extends ResponseValue = ResponseValue> extends Tria
   missing: "deadline" | "too_large" | null;
   input: Input | null;
   signals: Signals | null;
+  presentation: Presentation | null;
 }
 
 interface TrialResponseHead {

@@ -62,7 +62,7 @@ export interface Fixation {
 /** What replaces the fixation cross. The cross stays until the pictures are decoded and the sounds can begin. */
 interface Replacement {
   element: HTMLElement;
-  media?: { ready: Promise<void> };
+  media?: { ready: Promise<void>; prepare(frame_ms: number): void };
 }
 
 /** Shows the fixation cross for the number of frames nearest to `fixation_ms`. The stimulus replaces the cross within one
@@ -94,6 +94,8 @@ export async function showAfterFixation(
   while (!isReady || stamp_ms - start_ms < (target_frames - 0.5) * frame_ms) {
     stamp_ms = await nextFrame();
     frames_seen++;
+    const remaining = Math.round(target_frames - (stamp_ms - start_ms) / frame_ms);
+    if (isReady && remaining > 0) media?.prepare(stamp_ms + remaining * frame_ms);
   }
   display.replaceChildren(stimulus);
   if (target_frames === 0) window.scrollTo(0, 0);
