@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.end_to_end.visitor import PHONE, Visitor, simulated
+from tests.end_to_end.visitor import PHONE, Visitor, pass_sound_check, simulated
 from tests.picture_study import make_picture_study
 from tests.server_process import running_server
 
@@ -31,7 +31,8 @@ def pictures(tmp_path: Path) -> Path:
 
 
 def enter(visitor: Visitor) -> None:
-    """Begin the study, and read the instructions."""
+    """Prove to hear sounds, begin the study, and read the instructions."""
+    pass_sound_check(visitor.page)
     visitor.page.click("#page-next")
     visitor.page.click("#page-next:text-is('Begin')")
 
@@ -44,9 +45,11 @@ def take(visitor: Visitor, hand: str, look: Callable[[str], None] = lambda _name
     page, seen = visitor.page, {}
     press = {"keyboard": None, "mouse": page.click, "touch": page.tap}[hand] or page.click
     while True:
-        page.wait_for_selector("#page-next, #consent-agree, #stimulus:not(.closed), #completion-code")
+        page.wait_for_selector("#sound-check, #page-next, #consent-agree, #stimulus:not(.closed), #completion-code")
         if page.locator("#completion-code").count():
             return seen
+        if page.locator("#sound-check").count():
+            pass_sound_check(page)
         for button in ("#consent-agree", "#page-next"):
             if page.locator(button).count():
                 page.click(button)

@@ -88,16 +88,16 @@ def browser_points(study: Study) -> list[Point]:
 
 
 def _copy_without_recruitment(study: Study, folder: Path) -> None:
-    """Copy a study's files. The copy admits anybody, and does not ask for a screen with a high refresh rate.
+    """Copy a study's files. The copy admits anybody, and asks for neither a high refresh rate nor sound.
 
-    The codes and links of the exits stay. A headless browser always has 60 Hz.
+    The codes and links of the exits stay. A headless browser always has 60 Hz, and a program hears nothing.
     """
     folder.mkdir()
     for name in (study.definition.battery, *study.texts):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(study.folder / name, folder / name)
     entries = study.definition.model_dump(mode="json", exclude_defaults=True, by_alias=True)
-    entries.get("device", {}).pop("refresh_hz", None)
+    entries["device"] = {**entries.get("device", {}), "refresh_hz": None, "sound": False}
     exits = study.definition.recruitment.model_dump(mode="json", exclude_defaults=True).get("exits", {})
     entries["recruitment"] = {"exits": json.loads(json.dumps(exits).replace("{id}", "id"))}
     (folder / "study.yaml").write_text(json.dumps(entries), encoding="utf-8")  # JSON is YAML too.

@@ -35,9 +35,10 @@ export class SoundOutput {
     return this.context.state === "running";
   }
 
-  /** Lets the output run, if the browser allows it now. */
-  async allow(): Promise<void> {
-    if (!this.isRunning) await this.context.resume();
+  /** Lets the output run, if the browser allows it now. Some browsers reply only when they allow it. */
+  async allow(): Promise<boolean> {
+    if (!this.isRunning) await this.context.resume().catch(() => {});
+    return this.isRunning;
   }
 
   /** Delay of the output as the browser reports it; null if the browser reports none. */

@@ -46,8 +46,9 @@ export function sound({ src, alt }: SoundPart, part: number): BuiltPart {
 
   const button = html("button", { type: "button", class: "play-sound", hidden: true, lang: TEXTS_LANGUAGE }, say("play_sound"));
   button.addEventListener("click", async () => {
+    if (!(await output.allow())) return;
+    button.closest<HTMLElement>("#stimulus")?.focus({ preventScroll: true }); // a hidden button would lose the keys
     button.hidden = true;
-    await output.allow();
     begin(performance.now() + output.lead_ms);
   });
 

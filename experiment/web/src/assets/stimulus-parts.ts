@@ -3,6 +3,7 @@ import { html, serverHtml } from "../pages/dom";
 import type { ImagePart, Part, PlayedSound, VideoPart } from "../saving/server-api";
 import { assets } from "./asset-loader";
 import { sound } from "./sound";
+import { type Degrees, isPlaced, setPosition, setSize } from "./visual-angle";
 
 /** The parts of one stimulus, built before their onset. */
 export interface StimulusParts {
@@ -32,7 +33,18 @@ export interface BuiltPart {
 }
 
 export function stimulusParts(parts: Part[]): StimulusParts {
-  return asOne(parts.map(build));
+  const built = parts.map(build);
+  const whole = asOne(built);
+  const placed = parts.flatMap((part, index) => ("src" in part && isPlaced(part as Degrees) ? [built[index]!.element] : []));
+  return placed.length > 0 ? { ...whole, elements: withArea(whole.elements, placed) } : whole;
+}
+
+/** Replaces the parts with a position by an area that contains them, at the place of the first of them. */
+function withArea(elements: HTMLElement[], placed: HTMLElement[]): HTMLElement[] {
+  const area = html("div", { class: "stimulus-area" });
+  const shown = elements.map((element) => (element === placed[0] ? area : element)).filter((element) => !placed.includes(element));
+  area.append(...placed);
+  return shown;
 }
 
 /** Joins the parts above a question with the pictures among its options, which are already in the options' elements. */
@@ -66,16 +78,18 @@ function build(part: Part, position: number): BuiltPart {
 }
 
 /** Makes a picture. It is decoded before the onset, so that it appears within one frame. */
-export function picture({ src, alt, width_px, height_px }: ImagePart): BuiltPart {
+export function picture({ src, alt, width_px, height_px, ...degrees }: ImagePart): BuiltPart {
   const element = html("img", { class: "picture", alt, width: width_px, height: height_px, decoding: "sync", draggable: "false" });
+  setDegrees(element, degrees);
   const { address, release } = addressOf(src);
   element.src = address;
   return { element, ready: element.decode(), stop: release };
 }
 
-function video({ src, alt }: VideoPart): BuiltPart {
+function video({ src, alt, ...degrees }: VideoPart): BuiltPart {
   const { address, release } = addressOf(src);
   const element = html("video", { class: "picture", "aria-label": alt, playsinline: true, preload: "auto", disablepictureinpicture: true });
+  setDegrees(element, degrees);
   const ready = new Promise<void>((resolve, reject) => {
     element.addEventListener("canplaythrough", () => resolve(), { once: true });
     element.addEventListener("error", () => reject(element.error), { once: true });
@@ -93,6 +107,11 @@ function video({ src, alt }: VideoPart): BuiltPart {
       release();
     },
   };
+}
+
+function setDegrees(element: HTMLElement, degrees: Degrees): void {
+  setSize(element, degrees);
+  if (isPlaced(degrees)) setPosition(element, degrees);
 }
 
 /** Returns an address under which the loaded file needs no further request. */

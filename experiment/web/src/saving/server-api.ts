@@ -1,6 +1,7 @@
 /** The server's participant API, typed. It contains no answer keys: the server sends the right answer only as feedback,
  * after the response.
  */
+import type { Degrees } from "../assets/visual-angle";
 import type { Cell, Port } from "../plugins/blackbox-ports";
 
 export interface Study {
@@ -42,6 +43,11 @@ export interface DeviceNeeds {
   width_px: number | null;
   height_px: number | null;
   refresh_hz: number | null;
+  /** True if the participant must prove that they hear sounds. */
+  sound: boolean;
+  /** True if the participant measures the screen with a card. */
+  calibration: boolean;
+  distance_cm: number;
 }
 
 /** Properties of this device. No property identifies the browser. */
@@ -71,6 +77,12 @@ export interface DeviceFound {
   translated: boolean;
   /** True if the browser can store responses until the server has them. */
   storage: boolean;
+  /** True if the participant proved to hear sounds; null if the study requires no sound. */
+  sound: boolean | null;
+  /** CSS pixels per cm of the screen, as the participant measured them; null if unknown. */
+  px_per_cm: number | null;
+  /** The viewing distance that the page asked for; null without a calibration. */
+  distance_cm: number | null;
 }
 
 /** A part of a stimulus. A text is safe HTML (the server's sanitised Markdown). */
@@ -83,7 +95,7 @@ interface FilePart {
   alt: string;
 }
 
-export interface ImagePart extends FilePart {
+export interface ImagePart extends FilePart, Degrees {
   kind: "image";
   width_px: number;
   height_px: number;
@@ -94,7 +106,7 @@ export interface SoundPart extends FilePart {
   duration_ms: number;
 }
 
-export interface VideoPart extends FilePart {
+export interface VideoPart extends FilePart, Degrees {
   kind: "video";
   duration_ms: number;
 }

@@ -36,7 +36,8 @@ def test_a_participant_of_each_group_completes_a_study_with_every_kind_of_page_a
     study = load_study(whole)
     exits = {"completed": {"code": "DONE2026", "link": "https://panel.example.org/complete?cc={code}&id={id}"}}
     rules = Recruitment.model_validate({"entry": "link", "quota": 1, "exits": exits})
-    device = study.definition.device.model_copy(update={"refresh_hz": 144, "keyboard": True, "width_px": 1400})
+    needs = {"refresh_hz": 144, "keyboard": True, "width_px": 1400, "sound": True, "calibration": True}
+    device = study.definition.device.model_copy(update=needs)
     done, timing = browser_points(with_entries(study, recruitment=rules, device=device))
     assert done.verdict is Verdict.PASSED, done
     assert "each of 2 groups" in done.found
