@@ -10,7 +10,7 @@ const CONCURRENT = 3;
 /** Bytes that are kept for later trials. A phone's memory is small. */
 const MOST_BYTES_AHEAD = 64_000_000;
 /** A request is repeated if nothing arrives for this time. A large file may take as long as the line needs. */
-const SILENCE_MS = 15_000;
+const SILENCE_MS = 10_000;
 
 export interface Progress {
   loaded: number;

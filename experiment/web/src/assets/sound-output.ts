@@ -1,16 +1,20 @@
 /** The page's sound output and its clock.
  *
  * Web Audio has its own clock, which counts samples. The browser reports, again and again, which sample is at the output and
- * at what time of `performance.now()`. A single report can be wrong by some milliseconds, so the median of many is used.
+ * at what time of `performance.now()`. A report can be wrong by some milliseconds, so the median of the reports of some seconds
+ * is used. If the output was interrupted, as on a busy computer, earlier reports are wrong. Then the latest reports differ
+ * from the earlier reports, and only the latest are used.
  */
 
-/** Reports of this time are kept. After a pause in the output, for example of a busy computer, older reports are wrong. */
-const KEPT_MS = 3_000;
-/** Reports of this time are used for a sound. */
-const USED_MS = 1_000;
-const BETWEEN_REPORTS_MS = 25;
+/** Reports of this time are kept. The clocks of computers and sound cards differ by less than 1 ms in this time. */
+const KEPT_MS = 10_000;
+/** Reports of this time show whether the output was interrupted. */
+const LATEST_MS = 500;
+const BETWEEN_REPORTS_MS = 50;
+/** Difference between the latest and the earlier reports that only an interruption makes. */
+const INTERRUPTED_MS = 3;
 /** Additional time that the browser needs to begin a sound. */
-const RESERVE_MS = 30;
+const RESERVE_MS = 20;
 
 interface Report {
   now_ms: number;
@@ -48,24 +52,26 @@ export class SoundOutput {
 
   /** Shortest time from a call until its sound is at the output. Rounded up, so that it is the same for most sounds. */
   get lead_ms(): number {
-    const reports = this.since(performance.now() - USED_MS);
-    const earliest_ms = Math.min(...reports.map(({ computed_ms }) => computed_ms));
-    return Math.ceil((median(reports.map(({ output_ms }) => output_ms)) - earliest_ms + RESERVE_MS) / 10) * 10;
+    const latest = this.since(performance.now() - LATEST_MS);
+    const earliest_ms = Math.min(...latest.map(({ computed_ms }) => computed_ms));
+    return Math.ceil((median(latest) - earliest_ms + RESERVE_MS) / 10) * 10;
   }
 
   /** Returns the audio time of the sample that is at the output at a time of `performance.now()`. */
   audioTime_s(at_ms: number): number {
-    return (at_ms - this.offset_ms(performance.now() - USED_MS)) / 1_000;
+    return (at_ms - this.offset_ms(performance.now() - LATEST_MS)) / 1_000;
   }
 
   /** Returns the time of `performance.now()` at which a sample of the last seconds was at the output. */
   outputTime_ms(audio_s: number): number {
     const at_ms = 1_000 * audio_s;
-    return at_ms + this.offset_ms(at_ms + this.offset_ms(0) - USED_MS);
+    return at_ms + this.offset_ms(at_ms + median(this.since(0)));
   }
 
+  /** Returns the difference between the two clocks. `since_ms` is the beginning of the latest reports. */
   private offset_ms(since_ms: number): number {
-    return median(this.since(since_ms).map(({ output_ms }) => output_ms));
+    const [usual_ms, latest_ms] = [median(this.since(0)), median(this.since(since_ms))];
+    return Math.abs(latest_ms - usual_ms) > INTERRUPTED_MS ? latest_ms : usual_ms;
   }
 
   /** Returns the reports since a time, or the latest report. */
@@ -90,8 +96,8 @@ export class SoundOutput {
   }
 }
 
-function median(values: number[]): number {
-  const sorted = [...values].sort((one, other) => one - other);
+function median(reports: Report[]): number {
+  const sorted = reports.map(({ output_ms }) => output_ms).sort((one, other) => one - other);
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }
 

@@ -12,7 +12,7 @@ import { soundOutput } from "./sound-output";
 import type { BuiltPart } from "./stimulus-parts";
 
 /** A sound is given to the browser this time before it must be, so that a late frame does no harm. */
-const AHEAD_MS = 50;
+const AHEAD_MS = 20;
 /** The time at the output is determined this time after the onset, because then more reports of the browser are known. */
 const SETTLED_MS = 500;
 /** A sound that was given to the browser for another frame is moved to the right frame from this difference on. */
