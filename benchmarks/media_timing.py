@@ -63,7 +63,7 @@ class SoundTrial:
 
 @dataclass(frozen=True)
 class Turn:
-    """What happened in one browser."""
+    """Recording of one browser."""
 
     recording: Recording
     recorded_ms: list[float]

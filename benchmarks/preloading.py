@@ -6,10 +6,10 @@
 A study with 500 pictures of 200 KB, one in each trial, on a real server. A participant in Chromium with an empty cache
 has a line of 10 Mbit/s with a latency of 40 ms, looks at each picture for the pace, and presses a key. The script
 counts the trials that waited for their picture, and measures how long. In a second session, the browser is offline for
-20 s after a tenth of the trials. In a third session, the participant presses a key after 0.1 s, which is nearly as fast
-as the line can be.
+20 s from the second trial on, while pictures are loading. In a third session, the participant presses a key after
+0.1 s, which is nearly as fast as the line can be.
 
-The whole run takes about 55 minutes. It needs Chromium. A table comes at the end, and one JSON line last.
+The whole run takes about an hour. It needs Chromium. A table comes at the end, and one JSON line last.
 """
 
 import argparse
@@ -78,7 +78,7 @@ class Session:
 
     n_trials: int
     waits_ms: list[float]
-    """How long each trial waited, of the trials that waited."""
+    """Waiting times of the trials that waited."""
     seconds: float
     heap_mb: float
     """Largest heap of the page's JavaScript."""
@@ -167,7 +167,7 @@ async def measure(executable: str, url: str, n_trials: int, pace_s: float) -> Fi
 
 
 async def take(browser: Browser, url: str, n_trials: int, pace_s: float, offline_s: float) -> Session:
-    """Take a session. The browser is offline for some seconds after a tenth of the trials."""
+    """Take a session. The browser is offline for some seconds from the second trial on."""
     context = await browser.new_context(viewport=VIEWPORT)  # type: ignore[arg-type]
     page = await context.new_page()
     await page.add_init_script(WAITS)
@@ -189,7 +189,7 @@ async def take(browser: Browser, url: str, n_trials: int, pace_s: float, offline
     for number in range(n_trials):
         await page.wait_for_selector("#stimulus:not([data-answered])", timeout=PATIENCE_MS)
         await page.evaluate("document.querySelector('#stimulus').dataset.answered = 1")
-        if offline_s and number == n_trials // 10:
+        if offline_s and number == 1:
             await set_line(is_offline=True)
             back_online = asyncio.create_task(_later(offline_s, set_line))
         if number % 10 == 0:

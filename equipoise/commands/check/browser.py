@@ -14,6 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from batteries.errors import InputError
+from batteries.stimulus.asset_files import copy_asset
+from batteries.stimulus.parts import asset_parts, path_of
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from equipoise.commands.check.browser_session import BrowserParticipant, StoppedEarly
 from equipoise.commands.check.checklist import (
@@ -96,6 +98,8 @@ def _copy_without_recruitment(study: Study, folder: Path) -> None:
     for name in (study.definition.battery, *study.texts):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(study.folder / name, folder / name)
+    for path in {path_of(part) for item in study.battery.items for part in asset_parts(item.content)}:
+        copy_asset((study.folder / study.definition.battery).parent, (folder / study.definition.battery).parent, path)
     entries = study.definition.model_dump(mode="json", exclude_defaults=True, by_alias=True)
     entries["device"] = {**entries.get("device", {}), "refresh_hz": None, "sound": False}
     exits = study.definition.recruitment.model_dump(mode="json", exclude_defaults=True).get("exits", {})

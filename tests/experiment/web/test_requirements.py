@@ -1,4 +1,4 @@
-"""What a study requires of a browser: sizes in degrees need a calibration, and sounds a sound check."""
+"""Requirements of a study for browsers: sizes in degrees need a calibration, and sounds a sound check."""
 
 import json
 from pathlib import Path

@@ -57,7 +57,9 @@ export function sound({ src, alt }: SoundPart, part: number): BuiltPart {
     ready,
     prepare: (frame_ms) => {
       const at_ms = presentation_ms(frame_ms);
-      if (buffer && output.isRunning && begin_s === null && at_ms - performance.now() < output.lead_ms + AHEAD_MS) begin(at_ms);
+      if (!buffer || !output.isRunning || begin_s !== null) return;
+      const isTime = at_ms - performance.now() < output.lead_ms + AHEAD_MS;
+      if (isTime && output.audioTime_s(at_ms) > audio.currentTime) begin(at_ms);
     },
     start: (frame_ms) => {
       if (!output.isRunning || !buffer) {

@@ -18,6 +18,7 @@ from experiment.study.definition import Study
 from experiment.study.recruitment import Recruitment
 from tests.end_to_end.whole_study import make_whole_study
 from tests.equipoise.commands.check.studies import with_entries, with_items
+from tests.picture_study import make_picture_study
 
 pytestmark = pytest.mark.usefixtures("chromium")
 
@@ -44,6 +45,15 @@ def test_a_participant_of_each_group_completes_a_study_with_every_kind_of_page_a
     assert timing.verdict in {Verdict.PASSED, Verdict.ATTENTION}, timing
     assert "of 9 fixations of 100 ms had exactly 6 frames (at 60 Hz" in timing.found
     assert not (whole / "data").exists(), "the study's own store and secrets must not be made"
+
+
+def test_a_study_with_pictures_and_sounds_is_completed_without_ears(tmp_path: Path) -> None:
+    folder = make_picture_study(tmp_path / "pictures")
+    battery = (folder / "battery.jsonl").read_text(encoding="utf-8")
+    one_answer = battery.replace(', "several": {"at_least": 1, "at_most": 2}', "").replace("[1, 2]", "1")
+    (folder / "battery.jsonl").write_text(one_answer, encoding="utf-8")
+    done, _ = browser_points(load_study(folder))
+    assert done.verdict is Verdict.PASSED, done
 
 
 def test_a_page_that_stops_the_participants_fails(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
