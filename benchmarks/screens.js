@@ -6,7 +6,7 @@
   const SCREENS = {
     button: "#consent-agree, #page-next, #feedback-continue",
     fixation: "#fixation",
-    stimulus: "#stimulus",
+    stimulus: "#stimulus, #jspsych-image-keyboard-response-stimulus",
     end: "#completion-code",
   };
   const QUIET_MS = 100; // whoever drives the page is told when the frames that matter are over

@@ -63,6 +63,8 @@ class Recording:
     screens: list[Screen]
     presses_ms: list[float]
     """Times when the browser received keys and clicks."""
+    began_s: float
+    """Start of the navigation, on the system's monotonic clock."""
 
     @classmethod
     def of(cls, trace: bytes) -> Self:
@@ -93,7 +95,7 @@ class Recording:
             for (screen, frame_ms), until_ms in zip(framed, ends_ms, strict=True)
             if (shown_us := _first_presented(presented, changed[screen])) is not None and until_ms > frame_ms
         ]
-        return cls(screens, presses_ms)
+        return cls(screens, presses_ms, origin_ms / 1000)
 
     @property
     def named(self) -> list[Screen]:
@@ -138,7 +140,7 @@ class Visitor:
         self.page = page
         self.devtools = devtools
         self._shown: asyncio.Queue[str] = asyncio.Queue()
-        self._posted_ms: dict[int, float] = {}
+        self._posted: dict[int, dict[str, Any]] = {}
         page.on("request", self._note_request)
         devtools.on("Runtime.bindingCalled", self._note_screen)
 
@@ -149,7 +151,7 @@ class Visitor:
     def _note_request(self, request: Request) -> None:
         if request.method == "POST" and request.url.endswith("/api/responses"):
             for response in json.loads(request.post_data or "{}")["responses"]:
-                self._posted_ms[response["trial_index"]] = response["rt_ms"]
+                self._posted[response["trial_index"]] = response
 
     async def next_screen(self) -> str:
         """Wait for the next screen and return its name a tenth of a second after it appeared."""
@@ -175,7 +177,12 @@ class Visitor:
     async def recorded_ms(self) -> list[float]:
         """Return the response times that the page recorded, in the order of trials, sent to a server or kept."""
         kept_ms: list[float] | None = await self.page.evaluate("window.recorded_ms?.()")
-        return kept_ms if kept_ms is not None else [rt_ms for _, rt_ms in sorted(self._posted_ms.items())]
+        return kept_ms if kept_ms is not None else [self._posted[trial]["rt_ms"] for trial in sorted(self._posted)]
+
+    def recorded_sounds_ms(self) -> list[float | None]:
+        """Return the onset of the first sound of each trial, as the page recorded it."""
+        sounds = [(self._posted[trial]["presentation"] or {}).get("sounds", []) for trial in sorted(self._posted)]
+        return [of_trial[0]["onset_ms"] if of_trial else None for of_trial in sounds]
 
     async def _text(self) -> str:
         return repr((await self.page.inner_text("body"))[:300])
@@ -197,9 +204,9 @@ async def visiting(browser: Browser) -> AsyncIterator[Visitor]:
 
 
 @asynccontextmanager
-async def chromium(playwright: Playwright, executable: str) -> AsyncIterator[Browser]:
-    """Run a separate browser."""
-    browser = await playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
+async def chromium(playwright: Playwright, executable: str, **options: Any) -> AsyncIterator[Browser]:
+    """Run a separate browser, with further options of Playwright."""
+    browser = await playwright.chromium.launch(executable_path=executable, args=list(FLAGS), **options)
     try:
         yield browser
     finally:

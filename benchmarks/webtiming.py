@@ -12,8 +12,15 @@ these. The first trial, which is practice with feedback in our study, is left ou
 
 Then a participant with an empty cache opens our study over a connection of 1.6 Mbit/s with a latency of 150 ms.
 
-The whole run takes about nine minutes on an otherwise quiet machine, and needs Chromium; jsPsych and lab.js are
-installed from npm at the first run, into the user's cache folder. Tables come at the end, and one JSON line last.
+The next part shows pictures instead of stories, and the last part plays sounds: a study of ours beside jsPsych's
+plugins `image-keyboard-response` and `audio-keyboard-response` (`media_timing.py`). A virtual loudspeaker (PulseAudio)
+records the sounds.
+
+    .venv/bin/python benchmarks/webtiming.py --parts pictures sounds
+
+The whole run takes about 75 minutes on an otherwise quiet machine: 9 minutes without pictures and sounds. It needs
+Chromium, and PulseAudio for the sounds; jsPsych and lab.js are installed from npm at the first run, into the user's
+cache folder. Tables come at the end, and one JSON line last.
 """
 
 import argparse
@@ -39,11 +46,15 @@ from playwright.async_api import async_playwright
 
 from benchmarks import ours
 from benchmarks.load import HOST
+from benchmarks.loopback import loopback
+from benchmarks.media_timing import MOST_PER_TURN, MediaBench, make_study
 from benchmarks.parts import Findings, progress
 from benchmarks.peers import PeerUnavailable, cache_folder, webtiming
 from benchmarks.screens import FRAME_MS, TRACED, Recording, Trial, Visitor, chromium, trials_of, visiting
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+MEDIA_PARTS = {"image": "pictures", "sound": "sounds"}
+PARTS = ("stories", "loading", *MEDIA_PARTS.values())
 SAMPLE_STUDY = "intuition-single"
 MOST_TRIALS = 24
 """The sample study has 25 after practice, and the last one has no fixation after it."""
@@ -119,6 +130,8 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=3, help="turns of each page, quiet and busy")
     parser.add_argument("--trials", type=int, default=MOST_TRIALS, help=f"trials per turn, at most {MOST_TRIALS}")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="what to measure")
+    parser.add_argument("--media-trials", type=int, default=1_000, help="trials of pictures, and of sounds, per page")
     parser.add_argument("--traces", type=Path, help="keep each turn's trace in this folder")
     options = parser.parse_args()
     if not 2 <= options.trials <= MOST_TRIALS:
@@ -131,23 +144,60 @@ def main() -> None:
     load_at_start = os.getloadavg()[0]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="run-", dir=cache_folder())))
-        study = ours.new_study(folder / "study", SAMPLE_STUDY)
-        port = _free_port()
-        stack.enter_context(ours.server(study, port))
-        pages = {"equipoise": f"http://{HOST}:{port}/"}
-        try:
-            peers = stack.enter_context(webtiming.running_pages(folder / "peers", _items(study)))
-            pages |= {name: f"{peers}/{page}" for name, page in webtiming.PAGES.items()}
-        except PeerUnavailable as error:
-            progress(str(error))
         bench = Bench(executable, options.rounds, options.trials, options.traces)
-        found = [asyncio.run(bench.trials(pages)), asyncio.run(bench.loading(pages["equipoise"]))]
+        found = []
+        if {"stories", "loading"} & set(options.parts):
+            found += _story_parts(bench, options.parts, stack, folder)
+        for kind in ("image", "sound"):
+            if MEDIA_PARTS[kind] in options.parts:
+                media = MediaBench(executable, _answer, options.media_trials)
+                found += _media_part(media, kind, stack, folder)
     for findings in found:
         print(findings.text())  # noqa: T201
     summary: dict[str, Any] = {"cores": os.cpu_count(), "load_at_start": round(load_at_start, 2)}
     for findings in found:
         summary |= findings.summary
     print(json.dumps(summary))  # noqa: T201
+
+
+def _story_parts(bench: "Bench", parts: Sequence[str], stack: ExitStack, folder: Path) -> list[Findings]:
+    study = ours.new_study(folder / "study", SAMPLE_STUDY)
+    port = free_port()
+    stack.enter_context(ours.server(study, port))
+    pages = {"equipoise": f"http://{HOST}:{port}/"}
+    try:
+        peers = stack.enter_context(webtiming.running_pages(folder / "peers", _items(study)))
+        pages |= {name: f"{peers}/{page}" for name, page in webtiming.PAGES.items()}
+    except PeerUnavailable as error:
+        progress(str(error))
+    found = [asyncio.run(bench.trials(pages))] if "stories" in parts else []
+    return [*found, *([asyncio.run(bench.loading(pages["equipoise"]))] if "loading" in parts else [])]
+
+
+def _media_part(bench: MediaBench, kind: str, stack: ExitStack, folder: Path) -> list[Findings]:
+    """Measure pictures or sounds; nothing if a sound cannot be recorded here."""
+    n_trials = min(bench.n_trials, MOST_PER_TURN)
+    study = make_study(folder / f"{kind}-study", kind, n_trials)
+    port = free_port()
+    stack.enter_context(ours.server(study, port))
+    pages = {"equipoise": f"http://{HOST}:{port}/"}
+    files = [f"assets/{path.name}" for path in sorted((study / "assets").iterdir())]
+    try:
+        peers = folder / f"{kind}-peers"
+        address = stack.enter_context(webtiming.running_pages(peers, []))
+        shutil.copytree(study / "assets", peers / "assets")
+        (peers / "media.json").write_text(json.dumps({kind: {"files": files, "n_trials": n_trials + 2}}))
+        pages["jspsych"] = f"{address}/jspsych-media.html?kind={kind}"
+    except PeerUnavailable as error:
+        progress(str(error))
+    if kind == "image":
+        return [asyncio.run(bench.pictures(pages))]
+    try:
+        ear = stack.enter_context(loopback(folder / "pulse"))
+    except PeerUnavailable as error:
+        progress(str(error))
+        return []
+    return [asyncio.run(bench.sounds(pages, ear))]
 
 
 @dataclass(frozen=True)
@@ -308,7 +358,8 @@ def _items(study: Path) -> list[dict[str, Any]]:
     return [content for line in lines if (content := json.loads(line).get("content"))][: MOST_TRIALS + 2]
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port on which nothing listens."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]

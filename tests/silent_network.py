@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
@@ -21,6 +22,8 @@ class SilentNetwork:
     ----------
     port : int
         The port on which it listens.
+    bytes_per_s : float or None
+        Speed of the line to the client; None for no limit.
     n_messages : int
         The number of messages to the server: each round trip of a client counts once.
     """
@@ -29,6 +32,7 @@ class SilentNetwork:
         self._to_port = port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
+        self.bytes_per_s: float | None = None
         self.n_messages = 0
         self._is_plugged_in = True
         self._closes_new = False
@@ -91,10 +95,12 @@ class SilentNetwork:
     def _forward(self, source: socket.socket, target: socket.socket, to_server: bool) -> None:
         n_unplugged = self._n_unplugged
         with suppress(OSError):
-            while data := source.recv(65_536):
+            while data := source.recv(16_384):
                 if self._n_unplugged > n_unplugged:
                     return  # both sockets stay open
                 self.n_messages += to_server
+                if self.bytes_per_s and not to_server:
+                    time.sleep(len(data) / self.bytes_per_s)
                 target.sendall(data)
             if self._n_unplugged == n_unplugged:
                 target.shutdown(socket.SHUT_WR)

@@ -1,16 +1,20 @@
 """Pictures, sounds, videos and several answers in a real browser."""
 
 import json
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Route, expect
 
-from tests.end_to_end.visitor import PHONE, Visitor, simulated
+from tests.end_to_end.visitor import PHONE, Visitor, pass_sound_check, simulated
 from tests.picture_study import make_picture_study
 from tests.server_process import running_server
+from tests.silent_network import SilentNetwork
 
 ANSWERS = {"p1": 1, "q1": 2, "q2": [1, 3], "q3": 2}
 PROMPTS = {
@@ -31,7 +35,8 @@ def pictures(tmp_path: Path) -> Path:
 
 
 def enter(visitor: Visitor) -> None:
-    """Begin the study, and read the instructions."""
+    """Prove to hear sounds, begin the study, and read the instructions."""
+    pass_sound_check(visitor.page)
     visitor.page.click("#page-next")
     visitor.page.click("#page-next:text-is('Begin')")
 
@@ -44,9 +49,11 @@ def take(visitor: Visitor, hand: str, look: Callable[[str], None] = lambda _name
     page, seen = visitor.page, {}
     press = {"keyboard": None, "mouse": page.click, "touch": page.tap}[hand] or page.click
     while True:
-        page.wait_for_selector("#page-next, #consent-agree, #stimulus:not(.closed), #completion-code")
+        page.wait_for_selector("#sound-check, #page-next, #consent-agree, #stimulus:not(.closed), #completion-code")
         if page.locator("#completion-code").count():
             return seen
+        if page.locator("#sound-check").count():
+            pass_sound_check(page)
         for button in ("#consent-agree", "#page-next"):
             if page.locator(button).count():
                 page.click(button)
@@ -133,3 +140,63 @@ def test_a_file_that_the_server_does_not_have_ends_the_session_with_words(visit:
         visitor.page.goto(url)
         enter(visitor)
         expect(visitor.page.get_by_role("alert")).to_contain_text("could not be loaded. Please reload the page.")
+
+
+# Loading on bad lines
+
+
+def with_large_picture(folder: Path) -> int:
+    """Replace the picture of the practice trial by a picture of 1.5 MB, and return its size in bytes."""
+    noise = Image.frombytes("RGB", (700, 700), random.Random(1).randbytes(3 * 700 * 700))
+    file = folder / "assets" / "red-is-right.png"
+    noise.save(file, "PNG", compress_level=1)
+    return file.stat().st_size
+
+
+SLOW = 100_000
+"""Bytes per second. On this line, the large picture takes 15 s."""
+
+
+@contextmanager
+def slow_line(visit: Any, pictures: Path) -> Iterator[tuple[Visitor, SilentNetwork]]:
+    """Serve the study through a line that becomes slow when the session begins, up to the first trial's loading."""
+    with running_server(pictures) as url, SilentNetwork(int(url.rpartition(":")[2])) as network:
+        visitor: Visitor = visit(f"http://127.0.0.1:{network.port}")
+        visitor.expected += ["Failed to load resource"]
+        pass_sound_check(visitor.page)
+        network.bytes_per_s = SLOW
+        visitor.page.click("#page-next")
+        visitor.page.click("#page-next:text-is('Begin')")
+        visitor.page.locator("#loading").wait_for()
+        visitor.page.wait_for_timeout(2_000)
+        yield visitor, network
+
+
+def test_a_connection_that_is_lost_in_mid_load_continues_where_it_was(visit: Any, pictures: Path) -> None:
+    size = with_large_picture(pictures)
+    with slow_line(visit, pictures) as (visitor, network):
+        page = visitor.page
+        wanted: list[str] = []
+        page.on("request", lambda request: wanted.append(request.headers.get("range", "")))
+        network.stop()
+        expect(page.locator("#loading [role=status]")).to_contain_text("cannot be reached")
+        network.bytes_per_s = None
+        network.plug_in()
+        visitor.wait_for_trial()
+        assert page.evaluate(LOADED), "a picture was shown before it was loaded"
+        assert page.evaluate("document.querySelector('#stimulus img').naturalWidth") == 700
+    (begin,) = {int(asked.removeprefix("bytes=").removesuffix("-")) for asked in wanted if asked}
+    assert 0 < begin < size, "the part that had arrived was loaded again"
+
+
+def test_a_line_that_falls_silent_in_mid_load_is_given_up_and_the_picture_loads_again(
+    visit: Any, pictures: Path
+) -> None:
+    with_large_picture(pictures)
+    with slow_line(visit, pictures) as (visitor, network):
+        network.unplug()
+        network.bytes_per_s = None
+        visitor.page.wait_for_timeout(500)
+        network.plug_in()
+        visitor.page.locator("#stimulus:not(.closed)").wait_for(timeout=60_000)
+        assert visitor.page.evaluate(LOADED), "a picture was shown before it was loaded"

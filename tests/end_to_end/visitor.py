@@ -29,8 +29,11 @@ DOUBLE_TAP_S = 0.6
 STAGES = {
     "feedback": "#feedback-continue",
     "keyboard check": "#keyboard-check",
+    "sound check": "#sound-check",
     "continue here": "#continue-here",
     "consent": "#consent-agree",
+    "calibration": "#calibration",
+    "viewing distance": "#distance-done",
     "demographics": "#demographics-done",
     "full screen": "#fullscreen-go",
     "page": "#page-next",
@@ -146,6 +149,48 @@ class Visitor:
             self.next_question(question)
 
 
+COUNT_TONES = """(() => {
+  window.tonesPlayed = 0;
+  const start = OscillatorNode.prototype.start;
+  OscillatorNode.prototype.start = function (...when) {
+    window.tonesPlayed++;
+    start.apply(this, when);
+  };
+})()"""
+"""JavaScript: count the tones that a page plays from now on, in `tonesPlayed`."""
+
+
+def pass_sound_check(page: Page) -> None:
+    """Play the tones of the sound check, and choose their number, until the check is over."""
+    page.evaluate(COUNT_TONES)
+    for _ in range(2):
+        page.evaluate("window.tonesPlayed = 0")
+        page.locator("#sound-play").click()
+        while not (number := page.evaluate("window.tonesPlayed")):
+            page.wait_for_timeout(20)
+        page.locator(f"[data-tones='{number}']").click()
+    page.locator("#sound-check").wait_for(state="detached")
+
+
+def measure_screen(page: Page, hand: Hand = "mouse", width_px: int = 400) -> None:
+    """Make the rectangle on the calibration page as wide as a card."""
+    slider = page.locator("#card-size")
+    press = page.tap if hand == "touch" else page.click
+    while (now_px := float(slider.input_value())) != width_px:
+        if hand == "keyboard":
+            page.keyboard.press("Tab") if not slider.evaluate("one => one === document.activeElement") else None
+            page.keyboard.press("ArrowUp" if now_px < width_px else "ArrowDown")
+        elif abs(now_px - width_px) > 10:
+            box, low, high = slider.bounding_box(), *(float(slider.get_attribute(end) or 0) for end in ("min", "max"))
+            assert box is not None
+            thumb_px = 16  # the middle of the thumb moves over the width without the thumb
+            x = thumb_px / 2 + (box["width"] - thumb_px) * (width_px - low) / (high - low)
+            slider.tap(position={"x": x, "y": 20}) if hand == "touch" else slider.click(position={"x": x, "y": 20})
+        else:
+            press("#card-larger" if now_px < width_px else "#card-smaller")
+    page.locator("#calibration-done").click()
+
+
 class Walker:
     """Takes a participant's steps through a study, one after another.
 
@@ -194,6 +239,10 @@ class Walker:
         found.evaluate("element => element.dataset.walked = 1")
         if stage == "keyboard check":
             self.page.keyboard.press(" ")
+        elif stage == "sound check":
+            pass_sound_check(self.page)
+        elif stage == "calibration":
+            measure_screen(self.page, self.hand)
         elif stage == "trial":
             self._answer_trial()
         elif stage == "demographics":

@@ -14,6 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from batteries.errors import InputError
+from batteries.stimulus.asset_files import copy_asset
+from batteries.stimulus.parts import asset_parts, path_of
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from equipoise.commands.check.browser_session import BrowserParticipant, StoppedEarly
 from equipoise.commands.check.checklist import (
@@ -88,16 +90,18 @@ def browser_points(study: Study) -> list[Point]:
 
 
 def _copy_without_recruitment(study: Study, folder: Path) -> None:
-    """Copy a study's files. The copy admits anybody, and does not ask for a screen with a high refresh rate.
+    """Copy a study's files. The copy admits anybody, and asks for neither a high refresh rate nor sound.
 
-    The codes and links of the exits stay. A headless browser always has 60 Hz.
+    The codes and links of the exits stay. A headless browser always has 60 Hz, and a program hears nothing.
     """
     folder.mkdir()
     for name in (study.definition.battery, *study.texts):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(study.folder / name, folder / name)
+    for path in {path_of(part) for item in study.battery.items for part in asset_parts(item.content)}:
+        copy_asset((study.folder / study.definition.battery).parent, (folder / study.definition.battery).parent, path)
     entries = study.definition.model_dump(mode="json", exclude_defaults=True, by_alias=True)
-    entries.get("device", {}).pop("refresh_hz", None)
+    entries["device"] = {**entries.get("device", {}), "refresh_hz": None, "sound": False}
     exits = study.definition.recruitment.model_dump(mode="json", exclude_defaults=True).get("exits", {})
     entries["recruitment"] = {"exits": json.loads(json.dumps(exits).replace("{id}", "id"))}
     (folder / "study.yaml").write_text(json.dumps(entries), encoding="utf-8")  # JSON is YAML too.

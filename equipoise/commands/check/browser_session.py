@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 PATIENCE_MS = 30_000
 """Longest wait for the next step, in addition to the reading time and the deadline of the study."""
-NEXT = ("#feedback-continue", "#consent-agree", "#demographics-done", "#fullscreen-go", "#page-next")
+NEXT = (
+    "#feedback-continue", "#consent-agree", "#calibration-none", "#distance-done", "#demographics-done",
+    "#fullscreen-go", "#page-next",
+)  # fmt: skip
 """Selectors of the buttons that lead to the next page."""
 KEYBOARD_CHECK, TRIAL, COMPLETED = "#keyboard-check", "#stimulus:not(.closed):not(.reading)", "#completed"
 EARLY_END = ("#declined", "#incompatible", "#withdrawn", "#ended", "#notice")

@@ -2,6 +2,7 @@
  * its device, and the server stores nothing about the participant. The consent text comes from the study's file
  * `timeline.consent`.
  */
+import { calibrate } from "./pages/calibration";
 import { html } from "./pages/dom";
 import { deviceFound } from "./pages/device-check";
 import { showWaiting } from "./pages/notices";
@@ -48,6 +49,7 @@ export function entrance(study: Study, options: EntranceOptions): Timeline[numbe
           ],
     on_finish: async ({ button }: PageData) => {
       if (button === "consent-decline") return onDeclined();
+      if (kind === "human") await calibrate(container(), study.device);
       showWaiting(container(), say("connecting"));
       const start = { start_id, consent_digest, kind, device: await deviceFound(), resume_only };
       await onStarted(await reach(() => api.startSession(start, researcherToken)));

@@ -9,7 +9,8 @@
  * #consent-decline, #page-next, #page-back, #question-<name>, #demographics-done, #fullscreen-go, #fixation, #stimulus,
  * [data-option="2"], [data-port="west-5"], [data-response="absorbed"], [data-response="reflected"], #submit-response, #time-
  * hints, #feedback-continue, #show-rules, #rules-dialog, #show-contact, #contact-dialog, #leave-study, #leave-confirm, #save-status, #progress,
- * #notice. The end pages are #declined, #incompatible, #withdrawn, #ended and #completed. An end page can have
+ * #notice, #sound-check, #sound-play, [data-tones="3"], #sound-none, #calibration, #card-size, #calibration-done,
+ * #calibration-none, #distance-done. The end pages are #declined, #incompatible, #withdrawn, #ended and #completed. An end page can have
  * #completion-code, #exit-code, #exit-link, #withdrawal-code and #withdraw-link.
  */
 import { initJsPsych, type JsPsych } from "jspsych";
@@ -23,6 +24,7 @@ import { showElsewhere, showError, showNotice, showNotSaved, showWaiting } from 
 import { Outbox } from "./saving/outbox";
 import { retrying } from "./saving/retry";
 import { ignoreHeldKeysOnButtons } from "./timing/input-events";
+import { calibrate, forgetScreen } from "./pages/calibration";
 import { leaveFullscreen, sessionTimeline, type Timeline } from "./session-timeline";
 import { createLeaveDialog, StudyBar } from "./pages/study-bar";
 import { say } from "./pages/texts";
@@ -89,7 +91,7 @@ async function start(): Promise<void> {
     if (found && isPhone() && !study.device.phones) return showWrongDevice(main);
     if (!found) await untilDeviceFits(main, study.device, study.exits.incompatible_device);
   }
-  const session = found && (await comeBack());
+  const session = found && (await comeBack(study));
   if (session && session.status !== "active") return showEndOf(session);
 
   main.replaceChildren();
@@ -119,7 +121,7 @@ async function start(): Promise<void> {
   showWaiting(main, say("sending_last"));
   await outbox.drain();
   const completion = await reach(api.complete);
-  forgetBegun();
+  forgetSession();
   showCompletion(main, completion, outbox.tooLarge);
 }
 
@@ -140,7 +142,7 @@ function showFailure(error: unknown): void {
 
 /** Shows the end page of a session that is over. */
 function showEndOf(session: Session): void {
-  forgetBegun();
+  forgetSession();
   if (session.status === "completed") showCompletion(main, session);
   else if (session.status === "ended") showEnded(main, session);
   else showWithdrawn(main, contact_html);
@@ -164,8 +166,9 @@ async function sendEarlier({ session: name, status, next_trial_index }: Session)
 }
 
 /** Reports a new visit to the session. The server decides by the study's rules how the session continues. */
-async function comeBack(): Promise<Session> {
+async function comeBack({ device: needs }: Study): Promise<Session> {
   const visit_id = uuid4();
+  if (!askedSimulation) await calibrate(main, needs);
   const device = await deviceFound();
   return reach(() => api.visit(visit_id, device));
 }
@@ -177,7 +180,7 @@ async function timelineOf(study: Study, session: Session): Promise<Timeline> {
   if (history.state !== IN_STUDY) history.pushState(IN_STUDY, "");
   const onEnded = (ended: Ended) => {
     showEarlyEnd = () => {
-      forgetBegun();
+      forgetSession();
       showEnded(main, ended);
     };
   };
@@ -192,7 +195,7 @@ async function withdraw(): Promise<void> {
   await api.withdraw();
   outbox.close();
   bar.hideSaveStatus();
-  forgetBegun();
+  forgetSession();
   showEarlyEnd = () => showWithdrawn(main, contact_html);
   jsPsych.abortExperiment();
 }
@@ -205,6 +208,12 @@ function reach<T>(request: () => Promise<T>): Promise<T> {
 /** Returns the element with the page's content: jsPsych's display while its timeline runs, otherwise <main>. */
 function container(): HTMLElement {
   return timelineRuns ? jsPsych.getDisplayElement() : main;
+}
+
+/** Forgets the attempts and the screen's measures, because the session is over. */
+function forgetSession(): void {
+  forgetBegun();
+  forgetScreen();
 }
 
 function simulationMode(asked: string | null): "data-only" | "visual" | null {

@@ -6,7 +6,7 @@ import type { StimulusParts } from "./assets/stimulus-parts";
 import { ResponseWindow } from "./timing/response-window";
 import { askConfidence, simulatedConfidence } from "./confidence";
 import { type BuiltScreen, buildScreen, showScreens } from "./screens";
-import type { ConfidenceQuestion, Feedback, Presentation, ResponseValue, Screen, Shown, TrialData } from "./saving/server-api";
+import type { ConfidenceQuestion, Feedback, PlayedSound, Presentation, ResponseValue, Screen, Shown, TrialData } from "./saving/server-api";
 import { html } from "./pages/dom";
 import { keepFramesComing, showAfterFixation, untilFrameBetweenTrials } from "./timing/fixation";
 import { askForOnset, type Onset, watchOnset } from "./timing/onset";
@@ -100,20 +100,21 @@ export async function runTrial<R extends ResponseValue>(
       responded = stimulus.responded(responseWindow);
       on_load(); // while the fixation cross is visible, the page has time for its other work on the trial
       const ready = Promise.all([...screens, stimulus].map(({ media }) => media?.ready));
-      return { element: screens[0]?.element ?? stimulus.element, ready };
+      const first = screens[0] ?? stimulus;
+      return { element: first.element, ready, prepare: (onset_ms) => first.media?.prepare(onset_ms) };
     },
     trial.fixation_ms,
     frame_ms,
   );
   if (screens.length > 0) setTimeout(trial.on_shown);
-  const before = await showScreens({ display, keyboard, screens, next: stimulus.element, start_ms, frame_ms, simulated });
+  const before = await showScreens({ display, keyboard, screens, next: stimulus, start_ms, frame_ms, simulated });
   if (before === null) {
     responseWindow.close();
     counted.stop();
     return new Promise(() => {}); // the experiment was aborted during a screen
   }
   const { end_ms } = before;
-  stimulus.media?.start();
+  stimulus.media?.start(end_ms);
   const removed = stimulus.removeInTime?.(end_ms, frame_ms, responseWindow.closed);
   const onset = watchOnset(stimulus.element, end_ms);
   if (trial.reading_ms === 0) void responseWindow.open(end_ms + frame_ms); // earlier, the stimulus is not visible
@@ -148,7 +149,7 @@ export async function runTrial<R extends ResponseValue>(
     shown_at: new Date(Date.now() - (performance.now() - onset_ms)).toISOString(),
     onset_source,
     ...counted.record(rt_ms),
-    presentation: presentationOf(before.shown, removed?.()),
+    presentation: presentationOf(before.shown, removed?.(), stimulus.media?.played(onset_ms) ?? []),
     ...NO_CONFIDENCE,
   };
   const asked = response === null ? null : trial.confidence;
@@ -169,9 +170,9 @@ export async function runTrial<R extends ResponseValue>(
   return data;
 }
 
-/** Returns the record of the screens and of the parts that have disappeared; null if there are none. */
-function presentationOf(screens: Shown[], removed = { stimulus: null, mask: null } as RemovedParts): Presentation | null {
-  return screens.length > 0 || removed.stimulus ? { screens, ...removed } : null;
+/** Returns the record of the screens, of the parts that have disappeared, and of the sounds; null if there are none. */
+function presentationOf(screens: Shown[], removed = { stimulus: null, mask: null } as RemovedParts, sounds: PlayedSound[]): Presentation | null {
+  return screens.length > 0 || removed.stimulus || sounds.length > 0 ? { screens, ...removed, sounds } : null;
 }
 
 /** Makes the panel for the feedback. Until the feedback arrives, the panel says that the response is being checked. */

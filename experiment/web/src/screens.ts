@@ -48,7 +48,7 @@ interface Shows {
   keyboard: HTMLElement;
   screens: BuiltScreen[];
   /** What follows the last screen. */
-  next: HTMLElement;
+  next: { element: HTMLElement; media?: StimulusParts };
   /** Time stamp of the present frame. The first screen is on the page already. */
   start_ms: number;
   frame_ms: number;
@@ -63,18 +63,22 @@ export async function showScreens({ display, keyboard, screens, next, start_ms, 
   let stamp_ms = start_ms;
   for (const [index, screen] of screens.entries()) {
     const frames = new FramesShown(stamp_ms, frame_ms, screen.duration_ms);
-    screen.media.start();
+    const following = screens[index + 1] ?? next;
+    screen.media.start(stamp_ms);
     const continued = screen.button && whenContinued(screen.button, keyboard, stamp_ms + frame_ms);
     setTimeout(() => present(screen, simulated)); // after the paint, to keep the frame short
-    do stamp_ms = await nextFrame();
-    while (screen.element.isConnected && !frames.isOver(stamp_ms) && !continued?.isOver());
+    do {
+      stamp_ms = await nextFrame();
+      const end_ms = frames.endAfter(stamp_ms);
+      if (end_ms !== null) following.media?.prepare(end_ms);
+    } while (screen.element.isConnected && !frames.isOver(stamp_ms) && !continued?.isOver());
     screen.media.stop();
     continued?.stop();
     if (!screen.element.isConnected) {
       frames.stop();
       return null;
     }
-    display.replaceChildren(screens[index + 1]?.element ?? next);
+    display.replaceChildren(following.element);
     if (continued) keyboard.focus({ preventScroll: true }); // the focus was on the removed button
     if (window.scrollY > 0) window.scrollTo(0, 0);
     shown.push(frames.end(stamp_ms));

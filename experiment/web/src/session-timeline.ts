@@ -2,11 +2,12 @@
  * A participant who resumes gets a welcome page instead of the instructions.
  */
 import type { JsPsych } from "jspsych";
-import { api, type Ended, type GivenConfidence, type JsPsychContent, type KeypressContent, type MultipleChoiceContent, type ResponseValue, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
+import { api, type Ended, type GivenConfidence, type JsPsychContent, type KeypressContent, type MultipleChoiceContent, type Part, type ResponseValue, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
 import { begunTrial, forgetBegun } from "./saving/trial-attempts";
 import { SessionProgress, isPractice } from "./session-progress";
 import { assets } from "./assets/asset-loader";
 import { ParameterFiles } from "./assets/parameter-files";
+import { openSoundOutput } from "./assets/sound-output";
 import { html } from "./pages/dom";
 import { type ForeignPlugin, ForeignTrial, withFixation } from "./plugins/published-plugins";
 import BlackboxPredictPlugin from "./plugins/blackbox-predict";
@@ -67,6 +68,7 @@ export function sessionTimeline(study: Study, session: Session, surroundings: Su
   const isNew = progress.next_trial_index === 0;
   const toCome = session.trials.slice(progress.next_trial_index);
   assets.begin(new Map(toCome.map((trial) => [trial.trial_index, addressesOf(trial)])));
+  if (toCome.some(hasSound)) openSoundOutput();
   return [
     ...demographics(session, surroundings),
     ...(isNew && fullscreen ? [fullscreenPage()] : []),
@@ -170,14 +172,20 @@ function loading({ trial_index }: SessionTrial, { onFailure }: Surroundings): Ti
   };
 }
 
-/** Returns the addresses of the pictures, sounds and videos that a trial shows. */
-function addressesOf({ content }: SessionTrial): string[] {
+/** Returns the pictures, sounds and videos of a trial, with its texts. Published plugins have no parts. */
+function partsOf({ content }: SessionTrial): (string | Part)[] {
   const { screens, stimulus, mask, options } = content as Partial<MultipleChoiceContent & KeypressContent>;
-  const { files } = content as Partial<JsPsychContent>;
-  if (files) return files;
-  const ofScreens = (screens ?? []).flatMap(({ parts }) => parts);
-  const parts = [...ofScreens, ...(stimulus ?? []), ...(mask ?? []), ...(options ?? [])];
-  return parts.flatMap((part) => (typeof part === "object" && "src" in part ? [part.src] : []));
+  return [...(screens ?? []).flatMap(({ parts }) => parts), ...(stimulus ?? []), ...(mask ?? []), ...(options ?? [])];
+}
+
+/** Returns the addresses of the pictures, sounds and videos that a trial shows. */
+function addressesOf(trial: SessionTrial): string[] {
+  const { files } = trial.content as Partial<JsPsychContent>;
+  return files ?? partsOf(trial).flatMap((part) => (typeof part === "object" && "src" in part ? [part.src] : []));
+}
+
+function hasSound(trial: SessionTrial): boolean {
+  return partsOf(trial).some((part) => typeof part === "object" && part.kind === "sound");
 }
 
 function pageBefore(trial: SessionTrial, { breaks }: Session, progress: SessionProgress): Timeline {

@@ -1,4 +1,4 @@
-"""Requirements of a study for a browser: sizes in degrees need a calibration, and sounds a sound check."""
+"""Requirements of a study for browsers: sizes in degrees need a calibration, and sounds a sound check."""
 
 import json
 from pathlib import Path

@@ -9,7 +9,8 @@ import { say } from "../pages/texts";
 const CONCURRENT = 3;
 /** Bytes that are kept for later trials. A phone's memory is small. */
 const MOST_BYTES_AHEAD = 64_000_000;
-const TIMEOUT_MS = 60_000;
+/** A request is repeated if nothing arrives for this time. A large file may take as long as the line needs. */
+const SILENCE_MS = 10_000;
 
 export interface Progress {
   loaded: number;
@@ -91,7 +92,8 @@ export class AssetLoader {
       this.waiting = true;
       this.onChange();
     };
-    const loading = retrying(() => fetched(address), onFailure).then((blob) => {
+    const received: Uint8Array<ArrayBuffer>[] = [];
+    const loading = retrying(() => fetched(address, received), onFailure).then((blob) => {
       this.loaded.set(address, blob);
       this.bytes += blob.size;
       this.waiting = false;
@@ -103,10 +105,32 @@ export class AssetLoader {
   }
 }
 
-async function fetched(address: string): Promise<Blob> {
-  const reply = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) });
-  if (!reply.ok) throw new ApiError(reply.status, say("asset_missing"));
-  return reply.blob();
+/** Loads a file. `received` has the parts that earlier attempts have received, and gets the further parts. */
+async function fetched(address: string, received: Uint8Array<ArrayBuffer>[]): Promise<Blob> {
+  const silence = new AbortController();
+  let timer = 0;
+  const arrived = () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => silence.abort(), SILENCE_MS);
+  };
+  arrived();
+  try {
+    const begin = received.reduce((bytes, part) => bytes + part.length, 0);
+    const headers: HeadersInit = begin > 0 ? { Range: `bytes=${begin}-` } : {};
+    const reply = await fetch(address, { headers, signal: silence.signal });
+    if (reply.status !== 206) received.length = 0; // the whole file comes again
+    if (reply.status === 416) throw new Error(`${address} has no bytes from ${begin} on`); // the next attempt asks for all
+    if (!reply.ok) throw new ApiError(reply.status, say("asset_missing"));
+    const reader = reply.body!.getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return new Blob(received, { type: reply.headers.get("Content-Type") ?? "" });
+      received.push(value);
+      arrived();
+    }
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The loader of this page. */

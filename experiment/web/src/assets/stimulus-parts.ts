@@ -1,31 +1,51 @@
 /** The parts of a stimulus on the screen: texts, pictures, sounds and videos. */
 import { html } from "../pages/dom";
 import { serverHtml } from "../pages/server-html";
-import { say, TEXTS_LANGUAGE } from "../pages/texts";
-import type { ImagePart, Part, SoundPart, VideoPart } from "../saving/server-api";
+import type { ImagePart, Part, PlayedSound, VideoPart } from "../saving/server-api";
 import { assets } from "./asset-loader";
+import { sound } from "./sound";
+import { type Degrees, isPlaced, setPosition, setSize } from "./visual-angle";
 
 /** The parts of one stimulus, built before their onset. */
 export interface StimulusParts {
   elements: HTMLElement[];
   /** Resolves when pictures are decoded and sounds can begin at once. A part that cannot be decoded does not delay a trial. */
   ready: Promise<void>;
-  /** Begins the sounds and videos. Called in the frame with the onset. */
-  start(): void;
+  /** Prepares sounds for their onset. Called in the frames before the onset, with the time stamp that the frame of the onset
+   * will have. Without this call, sounds begin some tens of milliseconds after the onset.
+   */
+  prepare(frame_ms: number): void;
+  /** Begins the sounds and videos. Called in the frame of the onset, with its time stamp. */
+  start(frame_ms: number): void;
   /** Ends the sounds and videos. */
   stop(): void;
+  /** Returns when the sounds were at the output, relative to the onset. */
+  played(onset_ms: number): PlayedSound[];
 }
 
 /** One part on the screen. */
 export interface BuiltPart {
   element: HTMLElement;
   ready?: Promise<unknown>;
-  start?: () => void;
+  prepare?: (frame_ms: number) => void;
+  start?: (frame_ms: number) => void;
   stop?: () => void;
+  played?: (onset_ms: number) => PlayedSound[];
 }
 
 export function stimulusParts(parts: Part[]): StimulusParts {
-  return asOne(parts.map(build));
+  const built = parts.map(build);
+  const whole = asOne(built);
+  const placed = parts.flatMap((part, index) => ("src" in part && isPlaced(part as Degrees) ? [built[index]!.element] : []));
+  return placed.length > 0 ? { ...whole, elements: withArea(whole.elements, placed) } : whole;
+}
+
+/** Replaces the parts with a position by an area that contains them, at the place of the first of them. */
+function withArea(elements: HTMLElement[], placed: HTMLElement[]): HTMLElement[] {
+  const area = html("div", { class: "stimulus-area" });
+  const shown = elements.map((element) => (element === placed[0] ? area : element)).filter((element) => !placed.includes(element));
+  area.append(...placed);
+  return shown;
 }
 
 /** Joins the parts above a question with other parts that are already in elements, such as the pictures among its options. */
@@ -38,70 +58,39 @@ function asOne(built: (BuiltPart | StimulusParts)[]): StimulusParts {
   return {
     elements: built.flatMap((part) => ("element" in part ? [part.element] : part.elements)),
     ready: Promise.all(built.map(({ ready }) => ready?.catch((error) => console.error(error)))).then(() => {}),
-    start: () => built.forEach(({ start }) => start?.()),
+    prepare: (frame_ms) => built.forEach(({ prepare }) => prepare?.(frame_ms)),
+    start: (frame_ms) => built.forEach(({ start }) => start?.(frame_ms)),
     stop: () => built.forEach(({ stop }) => stop?.()),
+    played: (onset_ms) => built.flatMap(({ played }) => played?.(onset_ms) ?? []),
   };
 }
 
-function build(part: Part): BuiltPart {
+function build(part: Part, position: number): BuiltPart {
   switch (part.kind) {
     case "text":
       return { element: serverHtml(part.html) };
     case "image":
       return picture(part);
     case "sound":
-      return sound(part);
+      return sound(part, position);
     case "video":
       return video(part);
   }
 }
 
 /** Makes a picture. It is decoded before the onset, so that it appears within one frame. */
-export function picture({ src, alt, width_px, height_px }: ImagePart): BuiltPart {
+export function picture({ src, alt, width_px, height_px, ...degrees }: ImagePart): BuiltPart {
   const element = html("img", { class: "picture", alt, width: width_px, height: height_px, decoding: "sync", draggable: "false" });
+  setDegrees(element, degrees);
   const { address, release } = addressOf(src);
   element.src = address;
   return { element, ready: element.decode(), stop: release };
 }
 
-let context: AudioContext | null = null;
-
-/** Makes a sound, which the Web Audio clock plays. Shows a button only if the browser does not let the page begin the sound. */
-function sound({ src, alt }: SoundPart): BuiltPart {
-  context ??= new AudioContext({ latencyHint: "interactive" });
-  const audio = context;
-  let buffer: AudioBuffer | null = null;
-  let source: AudioBufferSourceNode | null = null;
-  const bytes = assets.blob(src)?.arrayBuffer() ?? fetch(src).then((reply) => reply.arrayBuffer());
-  const ready = Promise.resolve(bytes)
-    .then((data) => audio.decodeAudioData(data))
-    .then((decoded) => (buffer = decoded));
-  const play = () => {
-    source?.stop();
-    source = new AudioBufferSourceNode(audio, { buffer });
-    source.connect(audio.destination);
-    source.start();
-  };
-  const button = html("button", { type: "button", class: "play-sound", hidden: true, lang: TEXTS_LANGUAGE }, say("play_sound"));
-  button.addEventListener("click", () => {
-    button.hidden = true;
-    void audio.resume().then(play);
-  });
-  void audio.resume();
-  return {
-    element: html("div", { class: "sound" }, html("span", { class: "visually-hidden" }, alt), button),
-    ready,
-    start: () => {
-      if (audio.state === "running") play();
-      else button.hidden = false;
-    },
-    stop: () => source?.stop(),
-  };
-}
-
-function video({ src, alt }: VideoPart): BuiltPart {
+function video({ src, alt, ...degrees }: VideoPart): BuiltPart {
   const { address, release } = addressOf(src);
   const element = html("video", { class: "picture", "aria-label": alt, playsinline: true, preload: "auto", disablepictureinpicture: true });
+  setDegrees(element, degrees);
   const ready = new Promise<void>((resolve, reject) => {
     element.addEventListener("canplaythrough", () => resolve(), { once: true });
     element.addEventListener("error", () => reject(element.error), { once: true });
@@ -119,6 +108,11 @@ function video({ src, alt }: VideoPart): BuiltPart {
       release();
     },
   };
+}
+
+function setDegrees(element: HTMLElement, degrees: Degrees): void {
+  setSize(element, degrees);
+  if (isPlaced(degrees)) setPosition(element, degrees);
 }
 
 /** Returns an address under which the loaded file needs no further request. */

@@ -1,10 +1,12 @@
 /** Checks that this device meets the study's requirements, before anything is stored or sent. If a requirement is not met,
- * a page shows the requirement. Except on a phone, the page has a button to try again.
+ * a page shows the requirement. Except on a refused phone, the page has a button to try again.
  */
 import type { DeviceFound, DeviceNeeds, Exit } from "../saving/server-api";
 import { html } from "./dom";
+import { screenMeasures } from "./calibration";
 import { showIncompatible } from "./end-pages";
 import { illustration } from "./illustrations";
+import { hearsSound } from "./sound-check";
 import { canStore } from "../saving/kept-responses";
 import { FrameMeter } from "../timing/frame-meter";
 import { replaceAndFocus } from "./notices";
@@ -21,6 +23,7 @@ const REFRESH_TOLERANCE = 0.02;
 export const frames = new FrameMeter();
 
 let keyboard: true | null = null;
+let sound: true | null = null;
 
 export async function deviceFound(): Promise<DeviceFound> {
   await frames.known();
@@ -42,6 +45,9 @@ export async function deviceFound(): Promise<DeviceFound> {
     clock_ms: clockStep_ms(),
     translated: isTranslated(),
     storage: canStore(),
+    sound,
+    px_per_cm: screenMeasures()?.px_per_cm ?? null,
+    distance_cm: screenMeasures()?.distance_cm ?? null,
   };
 }
 
@@ -80,7 +86,11 @@ export async function untilDeviceFits(container: HTMLElement, needs: DeviceNeeds
 async function lacking(container: HTMLElement, needs: DeviceNeeds): Promise<string[]> {
   if (!needs.phones && isPhone()) return [say("device_phone")];
   const lacks = [...lackingSize(needs), ...(await lackingRefresh(needs))];
-  if (lacks.length === 0 && needs.keyboard && !(await hasKeyboard(container))) lacks.push(say("device_keyboard"));
+  if (lacks.length === 0 && needs.keyboard && !keyboard && !(await hasKeyboard(container))) lacks.push(say("device_keyboard"));
+  if (lacks.length === 0 && needs.sound) {
+    if (await hearsSound(container)) sound = true;
+    else lacks.push(say("device_sound"));
+  }
   return lacks;
 }
 
@@ -105,7 +115,7 @@ async function lackingRefresh({ refresh_hz }: DeviceNeeds): Promise<string[]> {
  */
 function untilTriedAgain(container: HTMLElement, needs: DeviceNeeds, lacks: string[], exit: Exit): Promise<void> {
   const tryAgain = html("button", { id: "device-try-again", type: "button", class: "primary" }, say("device_try_again"));
-  showIncompatible(container, lacks, exit, ...(isPhone() ? [] : [tryAgain]));
+  showIncompatible(container, lacks, exit, ...(isPhone() && !needs.phones ? [] : [tryAgain]));
   const wasTooSmall = lackingSize(needs).length > 0;
   return new Promise((resolve) => {
     const resized = () => {

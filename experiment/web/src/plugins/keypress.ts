@@ -105,7 +105,8 @@ class KeypressStimulus implements Stimulus<string> {
   ) {
     this.parts = stimulusParts(content.stimulus ?? []);
     this.partsOfMask = stimulusParts(content.mask);
-    this.media = { ...together(this.parts, this.partsOfMask), start: this.parts.start };
+    const { prepare, start, played } = this.parts;
+    this.media = { ...together(this.parts, this.partsOfMask), prepare, start, played };
     this.withheld = content.withhold ? WITHHELD : null;
     this.shown = html("div", { class: "stimulus-parts" }, ...this.parts.elements);
     // The mask takes its space from the onset, so that nothing moves when it appears.
@@ -160,24 +161,26 @@ class KeypressStimulus implements Stimulus<string> {
     const removed: RemovedParts = { stimulus: null, mask: null };
     const { stimulus_ms, mask, mask_ms } = this.content;
     /** Resolves with the time stamp of the first frame after the duration; or with null if the participant responded. */
-    const untilOver = async (frames: FramesShown): Promise<number | null> => {
+    const untilOver = async (frames: FramesShown, next?: StimulusParts): Promise<number | null> => {
       for (;;) {
         const stamp_ms = await nextFrame();
         if (closed.aborted) return null;
         if (frames.isOver(stamp_ms)) return stamp_ms;
+        const at_ms = frames.endAfter(stamp_ms);
+        if (at_ms !== null) next?.prepare(at_ms);
       }
     };
     const run = async () => {
       const frames = new FramesShown(onset_ms, frame_ms, stimulus_ms);
       closed.addEventListener("abort", () => frames.stop());
-      const end_ms = await untilOver(frames);
+      const end_ms = await untilOver(frames, this.partsOfMask);
       if (end_ms === null) return;
       this.shown.classList.add("unseen");
       this.parts.stop();
       if (mask.length > 0) {
         this.mask.classList.remove("unseen");
         this.mask.removeAttribute("aria-hidden");
-        this.partsOfMask.start();
+        this.partsOfMask.start(end_ms);
       }
       removed.stimulus = frames.end(end_ms);
       if (mask_ms === null) return;

@@ -83,8 +83,10 @@ export const trialData = {
    * `away_ms`: time for which the page was hidden or without focus, in ms.
    */
   signals: { type: ParameterType.OBJECT },
-  /** The actual timing of screens and parts: {screens, stimulus, mask}. Each has `duration_ms`, `frames` and
-   * `frames_intended`. Null if the trial has none.
+  /** The actual timing of screens, parts and sounds: {screens, stimulus, mask, sounds}. Each of the first three has
+   * `duration_ms`, `frames` and `frames_intended`. Each sound has `part` (its position among the parts of the stimulus),
+   * `onset_ms` (time from stimulus onset until the sound reached the output; null if it never played) and `latency_ms` (the
+   * delay of the output that the browser reports). Null if the trial has none.
    */
   presentation: { type: ParameterType.OBJECT },
   /** The confidence in the response; null if it was not asked. */

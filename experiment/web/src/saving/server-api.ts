@@ -1,6 +1,7 @@
 /** The server's participant API, typed. It contains no answer keys: the server sends the right answer only as feedback,
  * after the response.
  */
+import type { Degrees } from "../assets/visual-angle";
 import type { Cell, Port } from "../plugins/blackbox-ports";
 
 export interface Study {
@@ -44,6 +45,11 @@ export interface DeviceNeeds {
   width_px: number | null;
   height_px: number | null;
   refresh_hz: number | null;
+  /** True if the participant must prove that they hear sounds. */
+  sound: boolean;
+  /** True if the participant measures the screen with a card. */
+  calibration: boolean;
+  distance_cm: number;
 }
 
 /** Properties of this device. No property identifies the browser. */
@@ -73,6 +79,12 @@ export interface DeviceFound {
   translated: boolean;
   /** True if the browser can store responses until the server has them. */
   storage: boolean;
+  /** True if the participant proved to hear sounds; null if the study requires no sound. */
+  sound: boolean | null;
+  /** CSS pixels per cm of the screen, as the participant measured them; null if unknown. */
+  px_per_cm: number | null;
+  /** The viewing distance that the page asked for; null without a calibration. */
+  distance_cm: number | null;
 }
 
 /** A part of a stimulus. A text is safe HTML (the server's sanitised Markdown). */
@@ -85,7 +97,7 @@ interface FilePart {
   alt: string;
 }
 
-export interface ImagePart extends FilePart {
+export interface ImagePart extends FilePart, Degrees {
   kind: "image";
   width_px: number;
   height_px: number;
@@ -96,7 +108,7 @@ export interface SoundPart extends FilePart {
   duration_ms: number;
 }
 
-export interface VideoPart extends FilePart {
+export interface VideoPart extends FilePart, Degrees {
   kind: "video";
   duration_ms: number;
 }
@@ -326,6 +338,8 @@ export interface Presentation {
   stimulus: Shown | null;
   /** The mask, if it disappeared before the response. */
   mask: Shown | null;
+  /** The sounds of the stimulus. */
+  sounds: PlayedSound[];
 }
 
 /** The confidence in a response. */
@@ -355,6 +369,16 @@ export type SignalName =
   | "rules_opened"
   | "rules_ms";
 
+/** The actual onset of a sound. */
+export interface PlayedSound {
+  /** Position among the parts of the stimulus, from 0. */
+  part: number;
+  /** Time from stimulus onset until the sound reached the output; null if it never played. */
+  onset_ms: number | null;
+  /** Delay of the sound output that the browser reports; null if it reports none. */
+  latency_ms: number | null;
+}
+
 /** Record of a trial of our plugins. */
 export interface TrialData<R extends ResponseValue = ResponseValue> extends TrialTiming {
   /** Null if there is no response. */
@@ -365,7 +389,7 @@ export interface TrialData<R extends ResponseValue = ResponseValue> extends Tria
   missing: "deadline" | "too_large" | null;
   input: Input | null;
   signals: Signals | null;
-  /** Null if the trial has neither screens nor timed parts. */
+  /** Null if the trial has neither screens, nor timed parts, nor sounds. */
   presentation: Presentation | null;
   /** The confidence in the response; null if it was not asked. */
   confidence: number | null;

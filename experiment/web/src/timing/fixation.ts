@@ -63,6 +63,8 @@ export interface Fixation {
 interface Replacement {
   element: HTMLElement;
   ready?: Promise<unknown>;
+  /** Prepares sounds. Called in the frames before the onset, with the time stamp that the frame of the onset will have. */
+  prepare?: (onset_ms: number) => void;
 }
 
 /** Shows the fixation cross for the number of frames nearest to `fixation_ms`. The stimulus replaces the cross within one
@@ -84,7 +86,7 @@ export async function showAfterFixation(
     window.scrollTo(0, 0);
     await painted();
   }
-  const { element: stimulus, ready } = build();
+  const { element: stimulus, ready, prepare } = build();
   let isReady = ready === undefined;
   void ready?.then(() => (isReady = true));
 
@@ -94,6 +96,8 @@ export async function showAfterFixation(
   while (!isReady || stamp_ms - start_ms < (target_frames - 0.5) * frame_ms) {
     stamp_ms = await nextFrame();
     frames_seen++;
+    const remaining = Math.round(target_frames - (stamp_ms - start_ms) / frame_ms);
+    if (isReady && remaining > 0) prepare?.(stamp_ms + remaining * frame_ms);
   }
   display.replaceChildren(stimulus);
   if (target_frames === 0) window.scrollTo(0, 0);

@@ -5,6 +5,9 @@
  * (Bartlett, 1963), made exact by a line through the time stamps and their frame numbers.
  */
 
+/** Frame interval that is assumed where none is known: in the first frame, or if the browser's clock is too coarse. */
+export const COMMON_FRAME_MS = 1000 / 60;
+
 /** Refresh rates of displays, in Hz. The rates divided by 1.001 come from television (59.94 Hz). */
 const USUAL_HZ = [24, 25, 30, 48, 50, 60 / 1.001, 60, 72, 75, 85, 90, 100, 120 / 1.001, 120, 144, 165, 175, 180, 200, 240, 280, 300, 360, 480, 500];
 

@@ -1,8 +1,5 @@
 /** Measures the display's frame interval from the first page to the end of the session. */
-import { estimateInterval, MOST, usualInterval_ms } from "./frame-interval";
-
-/** Assumed frame interval if the browser's clock is too coarse to distinguish frames. */
-const COMMON_FRAME_MS = 1000 / 60;
+import { COMMON_FRAME_MS, estimateInterval, MOST, usualInterval_ms } from "./frame-interval";
 
 /** The first measurement takes at least this time, and this number of frames. Reading the consent takes longer. */
 const LEAST_MS = 700;

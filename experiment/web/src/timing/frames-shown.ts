@@ -26,6 +26,15 @@ export class FramesShown {
     return this.frames_intended !== null && stamp_ms - this.start_ms >= (this.frames_intended - 0.5) * this.frame_ms;
   }
 
+  /** Returns the time stamp that the first frame without it will have, seen from the frame with the time stamp `stamp_ms`;
+   * null if this frame is not later, or if the duration is not known.
+   */
+  endAfter(stamp_ms: number): number | null {
+    if (this.frames_intended === null) return null;
+    const remaining = Math.round(this.frames_intended - (stamp_ms - this.start_ms) / this.frame_ms);
+    return remaining > 0 ? stamp_ms + remaining * this.frame_ms : null;
+  }
+
   /** Returns the record. `stamp_ms` is the time stamp of the first frame without it. */
   end(stamp_ms: number): Shown {
     this.stop();

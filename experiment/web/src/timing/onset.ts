@@ -5,6 +5,7 @@
  */
 import type { OnsetSource } from "../saving/server-api";
 import { painted } from "./fixation";
+import { COMMON_FRAME_MS } from "./frame-interval";
 
 /** Longest wait, after the response, for the browser's report of the presentation. */
 const PATIENCE_MS = 100;
@@ -13,6 +14,16 @@ export interface Onset {
   /** Time by the clock of `event.timeStamp`. */
   onset_ms: number;
   onset_source: OnsetSource;
+}
+
+/** Time from the time stamp of a frame to its presentation, of the latest stimuli that the browser reported. */
+const delays_ms: number[] = [];
+const MOST_DELAYS = 9;
+
+/** Returns the time at which a frame will be on the screen: after the usual delay, or one common frame later. */
+export function presentation_ms(frame_ms: number): number {
+  const sorted = [...delays_ms].sort((one, other) => one - other);
+  return frame_ms + (sorted[Math.floor(sorted.length / 2)] ?? COMMON_FRAME_MS);
 }
 
 const watched = new WeakMap<Element, (presented_ms: number) => void>();
@@ -36,7 +47,11 @@ export function watchOnset(stimulus: HTMLElement, frame_ms: number): () => Promi
   const presented = new Promise<void>((resolve) => {
     for (const element of seenFirst(stimulus)) {
       watched.set(element, (seen_ms) => {
-        presented_ms ??= seen_ms;
+        if (presented_ms === null) {
+          presented_ms = seen_ms;
+          delays_ms.push(seen_ms - frame_ms);
+          delays_ms.splice(0, delays_ms.length - MOST_DELAYS);
+        }
         resolve();
       });
     }

@@ -18,6 +18,7 @@ from experiment.study.definition import Study
 from experiment.study.recruitment import Recruitment
 from tests.end_to_end.whole_study import make_whole_study
 from tests.equipoise.commands.check.studies import with_entries, with_items
+from tests.picture_study import make_picture_study
 
 pytestmark = pytest.mark.usefixtures("chromium")
 
@@ -36,13 +37,23 @@ def test_a_participant_of_each_group_completes_a_study_with_every_kind_of_page_a
     study = load_study(whole)
     exits = {"completed": {"code": "DONE2026", "link": "https://panel.example.org/complete?cc={code}&id={id}"}}
     rules = Recruitment.model_validate({"entry": "link", "quota": 1, "exits": exits})
-    device = study.definition.device.model_copy(update={"refresh_hz": 144, "keyboard": True, "width_px": 1400})
+    needs = {"refresh_hz": 144, "keyboard": True, "width_px": 1400, "sound": True, "calibration": True}
+    device = study.definition.device.model_copy(update=needs)
     done, timing = browser_points(with_entries(study, recruitment=rules, device=device))
     assert done.verdict is Verdict.PASSED, done
     assert "each of 2 groups" in done.found
     assert timing.verdict in {Verdict.PASSED, Verdict.ATTENTION}, timing
     assert "of 9 fixations of 100 ms had exactly 6 frames (at 60 Hz" in timing.found
     assert not (whole / "data").exists(), "the study's own store and secrets must not be made"
+
+
+def test_a_study_with_pictures_and_sounds_is_completed_without_ears(tmp_path: Path) -> None:
+    folder = make_picture_study(tmp_path / "pictures")
+    battery = (folder / "battery.jsonl").read_text(encoding="utf-8")
+    one_answer = battery.replace(', "several": {"at_least": 1, "at_most": 2}', "").replace("[1, 2]", "1")
+    (folder / "battery.jsonl").write_text(one_answer, encoding="utf-8")
+    done, _ = browser_points(load_study(folder))
+    assert done.verdict is Verdict.PASSED, done
 
 
 def test_a_page_that_stops_the_participants_fails(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
