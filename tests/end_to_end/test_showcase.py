@@ -8,7 +8,7 @@ import pytest
 
 from analysis.data.tidy_table import read_trials
 from equipoise.studies import copy_sample_study
-from tests.end_to_end.showcase import ITEMS, RESPONSES, STUDY, Hand, ShowcaseParticipant
+from tests.end_to_end.showcase import ITEMS, RESPONSES, Hand, ShowcaseParticipant
 from tests.engines import ENGINES, Launch
 from tests.server_process import running_server
 
@@ -50,9 +50,9 @@ def check_record(item_id: str, row: dict[str, Any], hand: Hand) -> None:
     assert row["input"] == (None if RESPONSES[item_id] == "none" else INPUTS[hand]), item_id
     assert row["fixation_frames"] >= row["fixation_frames_intended"] > 0, item_id
     presentation = json.loads(row["presentation"] or "{}")
-    screens = content.get("screens", [])
-    assert len(presentation.get("screens", [])) == len(screens), item_id
-    timed = [(shown, screen.get("duration_ms")) for shown, screen in zip(presentation.get("screens", []), screens)]
+    screens, screens_shown = content.get("screens", []), presentation.get("screens", [])
+    assert len(screens_shown) == len(screens), item_id
+    timed = [(shown, screen.get("duration_ms")) for shown, screen in zip(screens_shown, screens, strict=True)]
     for part in ("stimulus", "mask"):
         if content.get(f"{part}_ms"):
             timed.append((presentation[part], content[f"{part}_ms"]))
