@@ -105,13 +105,13 @@ def test_each_sample_study_is_a_task(tmp_path: Path) -> None:
         output.usage = ModelUsage(input_tokens=100, output_tokens=10)  # Counting needs a download.
         return output
 
-    # The showcase has an item with several answers, for which the default style is not made.
+    # The showcase has an item with several answers, which the default style does not ask for, and an SVG picture.
     names = sorted(sample_studies(), key="showcase".__eq__)
     *others, last = [f"equipoise/{name}" for name in names]
     with calls_outside_loops() as call:
         logs = [
             log
-            for tasks, arguments in ((others, {}), ([last], {"style": "human-equivalent"}))
+            for tasks, arguments in ((others, {}), ([last], {"style": "human-equivalent", "pictures": "described"}))
             for log in call(
                 inspect_ai.eval,
                 tasks,
@@ -140,6 +140,7 @@ def test_a_mistake_is_one_sentence_and_registration_imports_little() -> None:
     [
         ({"study": "nowhere"}, "nowhere: there is no such folder in "),
         ({"study": "study", "shots": "two"}, "-T shots=two: this is not a whole number. Fix: "),
+        ({"study": "study", "pictures": "drawn"}, "-T pictures=drawn: this is unknown. Fix: write sent or described."),
         ({"study": "study", "style": "sonnet"}, "`sonnet` is neither a style of prompts"),
     ],
 )

@@ -29,7 +29,7 @@ from batteries.items import Item
 from batteries.tasks import task_named
 from experiment.models.confidence import split_confidence
 from experiment.models.prompts.batch_files import default_max_tokens
-from experiment.models.prompts.media import MediaFile
+from experiment.models.prompts.media import MediaFile, Pictures
 from experiment.models.prompts.requests import Exchange, requests_for
 from experiment.models.prompts.styles import Prompt
 from experiment.study.definition import Study
@@ -38,7 +38,7 @@ GRADER = "equipoise_grader"
 """Name of the scoring function in Inspect's logs."""
 
 
-def task_for_inspect(study: Study, style: str | None, shots: int) -> Task:
+def task_for_inspect(study: Study, style: str | None, shots: int, pictures: Pictures) -> Task:
     """Return the task for `inspect eval`, with one sample for each test item.
 
     Inspect's own options set the temperature, the number of epochs and the limit of a reply in tokens. By default, this
@@ -52,13 +52,15 @@ def task_for_inspect(study: Study, style: str | None, shots: int) -> Task:
         Name of a style or a template file; None for the default style of each task.
     shots
         Number of solved examples in each prompt.
+    pictures
+        `sent` to send pictures, sounds and videos as files, or `described` to send their descriptions (`alt`).
 
     Raises
     ------
     InputError
         If an argument is invalid, or an item cannot be sent to a model.
     """
-    requests = requests_for(study, style=style, shots=shots)
+    requests = requests_for(study, style=style, shots=shots, pictures=pictures)
     samples = [
         Sample(
             id=request.item_id,
