@@ -15,8 +15,8 @@ import subprocess
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from tests.waiting import wait_until_it_replies
 WIDTH_PX, HEIGHT_PX = 1280, 800
 MINIBROWSER_BAR_PX = 38
 """Height of MiniBrowser's toolbar."""
-WEBDRIVER_KEYS = {"Enter": "\ue007", "Tab": "\ue004"}
+WEBDRIVER_KEYS = {"Enter": "\ue007", "Tab": "\ue004", "ArrowLeft": "\ue012", "ArrowRight": "\ue014"}
 """WebDriver's characters for keys without a character, by their names in `KeyboardEvent.key`."""
 
 ENGINES = ("chromium", "firefox", "webkit")
@@ -83,6 +83,10 @@ class Window(ABC):
         return value
 
 
+Launch = Callable[..., AbstractContextManager[Window]]
+"""Starts a browser, with the options of the function for its engine, such as `chromium_window`."""
+
+
 class ChromiumWindow(Window):
     """A window of Chromium."""
 
@@ -103,6 +107,13 @@ class ChromiumWindow(Window):
 
     def click_at(self, x_px: float, y_px: float) -> None:
         self._page.mouse.click(x_px, y_px)
+
+
+class ChromiumTouchWindow(ChromiumWindow):
+    """A window of Chromium on a touch screen. All clicks are taps."""
+
+    def click_at(self, x_px: float, y_px: float) -> None:
+        self._page.touchscreen.tap(x_px, y_px)
 
 
 class FirefoxWindow(Window):
@@ -192,14 +203,15 @@ def clicking(x_px: float, y_px: float) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def chromium_window(browser_type: BrowserType) -> Iterator[ChromiumWindow]:
-    """Start Chromium. At the end, kill it."""
+def chromium_window(browser_type: BrowserType, *, touch: bool = False) -> Iterator[ChromiumWindow]:
+    """Start Chromium, on a touch screen if `touch` is true. At the end, kill it."""
     path = chromium_path()
     if path is None:
         skip_but_never_in_ci("no Chromium was found; install the package chromium")
     browser = browser_type.launch(executable_path=path, args=list(FLAGS))
     try:
-        yield ChromiumWindow(browser.new_page(viewport={"width": WIDTH_PX, "height": HEIGHT_PX}))
+        page = browser.new_page(viewport={"width": WIDTH_PX, "height": HEIGHT_PX}, has_touch=touch)
+        yield ChromiumTouchWindow(page) if touch else ChromiumWindow(page)
     finally:
         with suppress(PlaywrightError):  # the browser ends without a reply
             browser.new_browser_cdp_session().send("Browser.crash")

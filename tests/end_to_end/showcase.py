@@ -125,10 +125,15 @@ class ShowcaseParticipant:
         elif stage == "trial":
             item = item_shown(screen["prompt"], screen["stimulus"])
             self.on_trial(item.item_id)
-            time.sleep(0.15)
+            # A person needs time too. After a click, a second click at the same point soon would be a double click.
+            time.sleep(0.15 if self.hand == "keyboard" or item.task == "keypress" else 0.35)
+            # A stimulus or a mask that is still on the screen has no record of its duration.
+            time.sleep(2 * sum(item.content.get(name) or 0 for name in ("stimulus_ms", "mask_ms")) / 1000)
             self.respond(item, RESPONSES[item.item_id])
             self.given.append(item.item_id)
         else:
+            if self.hand != "keyboard":
+                time.sleep(0.6)
             self.press(STAGES[stage])
         return stage
 

@@ -1,10 +1,9 @@
 """Whole sessions in three browser engines, with interruptions, by keyboard and mouse in turn."""
 
 import json
-import shutil
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from itertools import cycle, pairwise
 from pathlib import Path
@@ -15,21 +14,10 @@ import pytest
 from equipoise.studies import copy_sample_study, sample_studies
 from tests.end_to_end.visitor import NOTHING_WAITS, STAGES
 from tests.end_to_end.whole_study import CHECK, PRACTICE, make_whole_study
-from tests.engines import (
-    ENGINES,
-    HEIGHT_PX,
-    MINIBROWSER_BAR_PX,
-    WIDTH_PX,
-    Window,
-    chromium_window,
-    firefox_window,
-    webkit_window,
-)
-from tests.missing import skip_but_never_in_ci
+from tests.engines import Launch, Window
 from tests.server_process import running_server
 from tests.silent_network import SilentNetwork
 from tests.timed_study import CONFIDENCE, MASK, RED, TONE, keypress, make_timed_study, recall
-from tests.x_server import x_server
 
 RIGHT_OPTIONS = PRACTICE | {CHECK: 2}
 PREDICTIONS = ("absorbed", "west-5", "reflected", "north-1", "east-8", "south-3")
@@ -52,7 +40,6 @@ SCREEN = f"""(() => {{
 """JavaScript: the stage on the screen, as in `visitor.STAGES`, and its question; null between two stages."""
 
 Input = Literal["key", "mouse"]
-Launch = Callable[[], AbstractContextManager[Window]]
 
 
 class Participant:
@@ -137,27 +124,6 @@ class Participant:
                 return
             self.window.press("Tab")
         pytest.fail(f"the tab key does not reach {selector}")
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    """Return the name of each engine."""
-    return str(request.param)
-
-
-@pytest.fixture
-def launch(engine: str, request: pytest.FixtureRequest) -> Iterator[Launch]:
-    """Start a browser of the engine."""
-    if engine == "chromium":
-        browser_type = request.getfixturevalue("chromium").browser_type
-        yield lambda: chromium_window(browser_type)
-    elif engine == "firefox":
-        yield firefox_window
-    elif shutil.which("Xvfb") is None:
-        skip_but_never_in_ci("no Xvfb was found; install the package xvfb")
-    else:
-        with x_server(WIDTH_PX, HEIGHT_PX + MINIBROWSER_BAR_PX) as server:
-            yield lambda: webkit_window(server.display)
 
 
 @contextmanager

@@ -1,14 +1,21 @@
 """A participant in a real browser: reads every page, answers every question, and reaches the last page.
 
-The participant clicks as a person does, and gives the right answers, which it knows from the battery. It stops with an
-error if the page shows something else than the next step of the study.
+The participant presses and clicks as a person does. It gives the right answers, which it knows from the battery, and
+random answers to ungraded items. It stops with an error if the page shows something else than the next step of the
+study.
 """
 
+import random
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from pydantic import JsonValue
+
 from batteries.items import Item
+from batteries.tasks import task_named
+from batteries.tasks.rating import Rating
+from equipoise.commands.check.browser_responses import give_response
 from experiment.plan import Phase
 from experiment.simulated_participants import items_by_shown_digest, shown_digest
 from experiment.study.definition import Study
@@ -17,12 +24,13 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Error, Page
 
 PATIENCE_MS = 30_000
-"""Longest wait for the next step, in addition to the reading time and the deadline of the study."""
+"""Longest wait for the next step, in addition to the times of the study, such as a reading time."""
 NEXT = (
     "#feedback-continue", "#consent-agree", "#calibration-none", "#distance-done", "#demographics-done",
-    "#fullscreen-go", "#page-next",
+    "#fullscreen-go", "#page-next", "#screen-continue",
 )  # fmt: skip
 """Selectors of the buttons that lead to the next page."""
+CONFIDENCE = ".confidence:not(.closed)"
 KEYBOARD_CHECK, TRIAL, COMPLETED = "#keyboard-check", "#stimulus:not(.closed):not(.reading)", "#completed"
 EARLY_END = ("#declined", "#incompatible", "#withdrawn", "#ended", "#notice")
 ONSET_MS = 50
@@ -48,7 +56,8 @@ class BrowserParticipant:
         self._context = context
         self._study = study
         timing = study.definition.timing
-        self._patience_ms = PATIENCE_MS + timing.reading_ms + (timing.deadline_ms or 0)
+        longest_trial_ms = max(_duration_ms(item.content) for item in study.battery.items)
+        self._patience_ms = PATIENCE_MS + timing.reading_ms + (timing.deadline_ms or 0) + longest_trial_ms
         self._answers: Iterator[Item] | None = None
         self._n_answered = 0
         self._errors: list[str] = []
@@ -88,7 +97,11 @@ class BrowserParticipant:
         if f"#{shown}" in EARLY_END:
             raise StoppedEarly(f"{self._place()}. The page says: {await _words(page, f'#{shown}')}")
         if shown == "stimulus":
+            await page.wait_for_timeout(ONSET_MS)
             await self._answer(page)
+        elif shown == "screen-continue":
+            await page.wait_for_timeout(ONSET_MS)
+            await page.keyboard.press("Space")
         elif shown == "keyboard-check":
             await page.keyboard.press("Space")
         else:
@@ -96,18 +109,17 @@ class BrowserParticipant:
         return True
 
     async def _answer(self, page: "Page") -> None:
-        await page.wait_for_timeout(ONSET_MS)
+        confidence = self._study.definition.confidence
+        if confidence and await page.locator(CONFIDENCE).count():
+            scale = confidence.model_dump()
+            await give_response(page, Rating.name, scale, _answer_to(Rating.name, scale, None), self._patience_ms)
+            return
         if self._answers is None:
             session = await page.evaluate("fetch('/api/session').then((reply) => reply.json())")
             self._answers = iter(_items_shown(self._study, session))
         item = next(self._answers)
-        if item.task == "multiple_choice":
-            selectors = [f'[data-option="{item.key if item.is_graded else 1}"]']
-        else:
-            attribute = "data-response" if item.key in {"absorbed", "reflected"} else "data-port"
-            selectors = [f'[{attribute}="{item.key}"]', "#submit-response"]
-        for selector in selectors:
-            await page.locator(f"#stimulus:not(.closed) {selector}").click(timeout=self._patience_ms)
+        answer = _answer_to(item.task, item.content, item.key)
+        await give_response(page, item.task, item.content, answer, self._patience_ms)
         self._n_answered += 1
 
     def _place(self) -> str:
@@ -123,6 +135,19 @@ class BrowserParticipant:
         if isinstance(error, TooLong):
             return f"The next step did not appear. The page says: {await _words(page, 'body')}"
         return f"The browser reported an error: {error.message.splitlines()[0]}"
+
+
+def _answer_to(task: str, content: dict[str, Any], key: JsonValue) -> JsonValue:
+    """Return the right answer, or a random answer if there is no right one."""
+    if key is None:
+        return task_named(task).draw(content, random.Random(0))
+    return task_named(task).right_response(content, key)
+
+
+def _duration_ms(content: dict[str, Any]) -> int:
+    """Return the time that an item takes by itself: its screens, and the time window of its response."""
+    screens = sum(screen.get("duration_ms") or 0 for screen in content.get("screens", []))
+    return screens + (content.get("window_ms") or 0)
 
 
 async def _words(page: "Page", selector: str) -> str:

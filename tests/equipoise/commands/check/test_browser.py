@@ -1,5 +1,6 @@
 """Points on a real browser: simulated participants in Chromium, and the timing."""
 
+import json
 import os
 import shutil
 import sys
@@ -12,7 +13,8 @@ from playwright.sync_api import Browser
 from batteries.items import Item
 from equipoise.commands.check import browser, browser_session
 from equipoise.commands.check.browser import browser_points
-from equipoise.commands.check.checklist import Verdict
+from equipoise.commands.check.checklist import Point, Verdict
+from equipoise.studies import copy_sample_study
 from experiment.load_study import load_study
 from experiment.study.definition import Study
 from experiment.study.recruitment import Recruitment
@@ -54,6 +56,30 @@ def test_a_study_with_pictures_and_sounds_is_completed_without_ears(tmp_path: Pa
     (folder / "battery.jsonl").write_text(one_answer, encoding="utf-8")
     done, _ = browser_points(load_study(folder))
     assert done.verdict is Verdict.PASSED, done
+
+
+def test_a_participant_gives_the_right_answer_in_every_task_and_is_asked_for_its_confidence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored: list[dict[str, Any]] = []
+    timing_point = browser._timing_point
+
+    def noted(trials: list[dict[str, Any]], fixation_ms: int) -> Point:
+        stored.extend(trials)
+        return timing_point(trials, fixation_ms)
+
+    monkeypatch.setattr(browser, "_timing_point", noted)
+    copy_sample_study("showcase", tmp_path / "study")
+    with (tmp_path / "study" / "study.yaml").open("a", encoding="utf-8") as file:
+        file.write("confidence: {prompt: How sure are you?, low: 0, high: 1, step: 0.05, shown_as: slider}\n")
+    study = load_study(tmp_path / "study")
+    done, _ = browser_points(study)
+    assert done.verdict is Verdict.PASSED, done
+    responses = {row["item_id"]: json.loads(row["response"]) for row in stored}
+    assert responses.keys() == study.battery.by_id.keys()
+    scores = [item.score(responses[item.item_id]) for item in study.battery.items]
+    assert all(score is None or score.correct for score in scores)
+    assert all(0 <= row["confidence"] <= 1 for row in stored)
 
 
 def test_a_page_that_stops_the_participants_fails(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
