@@ -2,6 +2,7 @@
 
 import csv
 import json
+import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -10,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import JsonValue
 
+from batteries.items import Item
 from batteries.tasks import task_named
 from experiment.plan import Phase, Plan, plan_session
 from experiment.records import Kind, Source, Status
@@ -156,9 +159,8 @@ def _responses(study: Study, plans: list[Plan], n_people: int, rng: np.random.Ge
         drawn = zip(trials, right.tolist(), rts_ms.tolist(), fixations_ms.tolist(), strict=True)
         for trial, is_right, rt_ms, fixation_ms in drawn:
             now += timedelta(milliseconds=rt_ms + 200)
-            answer = items[trial.item_id].key
-            if trial.phase is Phase.TEST and not is_right:
-                answer = answers[trial.item_id][int(rng.integers(len(answers[trial.item_id])))]
+            is_wrong = trial.phase is Phase.TEST and not is_right
+            answer = _answer(items[trial.item_id], answers[trial.item_id], is_wrong, rng)
             noted = {**ANSWER_OF_A_BROWSER, "time_elapsed_ms": (now - began).total_seconds() * 1000}
             at = now.isoformat(timespec="milliseconds")
             yield (session, trial.trial_index, 1, f"{session}-{trial.trial_index}", json.dumps(answer), rt_ms,
@@ -167,11 +169,18 @@ def _responses(study: Study, plans: list[Plan], n_people: int, rng: np.random.Ge
                    json.dumps(noted, separators=(",", ":")), "")  # fmt: skip
     for run, accuracy in RUNS.items():
         for place, item_id in enumerate(_test_items(study)):
-            answer = items[item_id].key
-            if rng.random() > accuracy:
-                answer = answers[item_id][int(rng.integers(len(answers[item_id])))]
+            answer = _answer(items[item_id], answers[item_id], rng.random() > accuracy, rng)
             yield (f"run-{run}", place, 1, f"run-{run}-{place}", json.dumps(answer), *[None] * 7, as_text(BEGAN),
                    None, None, 1, *[None] * 4, "")  # fmt: skip
+
+
+def _answer(item: Item, answers: list[JsonValue], is_wrong: bool, rng: np.random.Generator) -> JsonValue:
+    """Return the right answer, or one of the possible answers. `answers` is empty if participants type their answer."""
+    if item.is_graded and not is_wrong:
+        return task_named(item.task).right_response(item.content, item.key)
+    if answers:
+        return answers[int(rng.integers(len(answers)))]
+    return task_named(item.task).draw(item.content, random.Random(int(rng.integers(2**32))))
 
 
 def export(store: Path, path: Path) -> None:

@@ -68,6 +68,8 @@ SCREEN = f"""(() => {{
 }})()"""
 """JavaScript: the stage on the screen and its question; null between two stages. Each stage is returned once."""
 
+SLIDER = "#stimulus input[type=range]"
+SLIDER_VALUE = f"Number(document.querySelector({json.dumps(SLIDER)}).value)"
 
 COUNT_TONES = """(() => {
   window.tones = 0;
@@ -203,17 +205,31 @@ class ShowcaseParticipant:
             self.window.press(character)
 
     def _slide(self, response: int) -> None:
-        if self.hand != "keyboard":
-            x, y, width, height = self.window.evaluate(
-                "(({ x, y, width, height }) => [x, y, width, height])"
-                "(document.querySelector('#stimulus input[type=range]').getBoundingClientRect())"
-            )
-            self.window.click_at(x + width / 2, y + height / 2)
+        if self.hand == "touch":
+            self._tap_line(response)
         else:
-            self.press_to("#stimulus input[type=range]")
-        for _ in range(abs(response - 50)):
-            self.window.press("ArrowRight" if response > 50 else "ArrowLeft")
+            if self.hand == "keyboard":
+                self.press_to(SLIDER)
+            else:
+                self.window.click(SLIDER)
+            n_steps = response - self.window.evaluate(SLIDER_VALUE)
+            for _ in range(abs(n_steps)):
+                self.window.press("ArrowRight" if n_steps > 0 else "ArrowLeft")
         self._submit()
+
+    def _tap_line(self, response: int) -> None:
+        x, y, width, height = self.window.evaluate(
+            "(({ x, y, width, height }) => [x, y, width, height])"
+            f"(document.querySelector({json.dumps(SLIDER)}).getBoundingClientRect())"
+        )
+        percent = response
+        for _ in range(10):
+            self.window.click_at(x + width * percent / 100, y + height / 2)
+            difference = response - self.window.evaluate(SLIDER_VALUE)
+            if difference == 0:
+                return
+            percent += difference
+        raise AssertionError(f"no tap gives the value {response}")
 
     def press_to(self, selector: str) -> None:
         """Move the focus to an element with the tab key."""

@@ -157,7 +157,7 @@ def check_session(rows: list[dict[str, Any]], participant: Participant, fixation
     assert all(one < other for one, other in pairwise(onsets))
 
 
-@pytest.mark.parametrize("name", sample_studies())
+@pytest.mark.parametrize("name", [name for name in sample_studies() if name != "showcase"])  # see test_showcase.py
 def test_a_sample_study_survives_a_reload_and_a_lost_connection(
     engine: str, launch: Launch, name: str, tmp_path: Path, rows: Any
 ) -> None:

@@ -12,6 +12,7 @@ from batteries.items import load_battery
 from tests.end_to_end.visitor import PHONE, Visitor, press_focused, simulated
 from tests.paths import ROOT
 from tests.server_process import running_server
+from tests.timed_study import make_timed_study
 
 STUDY = ROOT / "tests" / "question_study"
 ITEMS = load_battery(STUDY / "battery.yaml").by_id
@@ -126,6 +127,25 @@ def test_every_answer_in_the_store_is_the_answer_that_was_given(
         assert row["fixation_frames"] >= row["fixation_frames_intended"] == 12
         assert row["onset_source"] == "presented"
         assert row["missing"] is None
+
+
+def test_a_tap_on_the_hidden_mark_of_a_slider_sets_the_mark(visit: Any, tmp_path: Path, rows: Any) -> None:
+    line = {"prompt": "How bright?", "low": 0, "high": 100, "shown_as": "slider"}
+    item = {"item_id": "line", "task": "rating", "factors": {"topic": "light"}, "content": line, "key": None}
+    folder = make_timed_study(tmp_path / "study", [item])
+    with running_server(folder) as url:
+        page = visit(url, viewport=PHONE, has_touch=True).page
+        page.tap("#page-next")
+        page.wait_for_timeout(600)
+        page.tap("#page-next:text-is('Begin')")
+        page.locator("#rating-slider").wait_for()
+        page.wait_for_timeout(100)
+        page.tap("#rating-slider")
+        expect(page.locator("#submit-response")).to_be_enabled()
+        page.tap("#submit-response")
+        page.locator("#completion-code").wait_for()
+        (row,) = rows(folder)
+    assert (json.loads(row["response"]), row["input"]) == (50, "touch")
 
 
 @pytest.mark.parametrize("mode", ["data-only", "visual"])

@@ -18,7 +18,7 @@ FOR_LATER = {"texts", "plugins", "completion_code"}
 ABOUT_YOU = "questions:\n  - {name: age, ask: How old are you?, answer: number}\n"
 
 
-@pytest.fixture(params=sample_studies())
+@pytest.fixture(params=[name for name in sample_studies() if name != "showcase"])  # The showcase is for looking.
 def made(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     eq.new(tmp_path / "study", request.param)
     return tmp_path / "study"

@@ -17,7 +17,7 @@ from tests.experiment.lab.window_processes import equipoise_command
 
 PATIENCE_S = 100
 HELD_S = 0.02
-NAMES = {" ": "space", ".": "period", ",": "comma", "-": "minus", "\n": "Return"}
+NAMES = {" ": "space", ".": "period", ",": "comma", "-": "minus", "!": "exclam", "\n": "Return"}
 """X's names of the keys of some characters."""
 
 
@@ -83,12 +83,13 @@ class ScriptedParticipant:
             self.fingers.click(*self.place(item, key[1]))
             time.sleep(0.04)
             return
-        control = key.startswith("ctrl+")
-        if control:
-            self.fingers.hold("Control_L", True)
+        is_shifted = len(key) == 1 and (key.isupper() or key == "!")
+        held = ["Control_L"] if key.startswith("ctrl+") else ["Shift_L"] if is_shifted else []
+        for modifier in held:
+            self.fingers.hold(modifier, True)
         self.fingers.press(NAMES.get(key, key.removeprefix("ctrl+")), HELD_S)
-        if control:
-            self.fingers.hold("Control_L", False)
+        for modifier in held:
+            self.fingers.hold(modifier, False)
         time.sleep(0.03)
 
     def place(self, item, region):

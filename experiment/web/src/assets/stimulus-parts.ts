@@ -91,8 +91,10 @@ function video({ src, alt, ...degrees }: VideoPart): BuiltPart {
   const { address, release } = addressOf(src);
   const element = html("video", { class: "picture", "aria-label": alt, playsinline: true, preload: "auto", disablepictureinpicture: true });
   setDegrees(element, degrees);
+  // WebKit never reports `canplaythrough` for a file that is loaded already.
+  const playable = src === address ? "canplaythrough" : "canplay";
   const ready = new Promise<void>((resolve, reject) => {
-    element.addEventListener("canplaythrough", () => resolve(), { once: true });
+    element.addEventListener(playable, () => resolve(), { once: true });
     element.addEventListener("error", () => reject(element.error), { once: true });
   });
   element.src = address;

@@ -146,6 +146,8 @@ class RatingSlider implements Stimulus<number> {
     this.slider.addEventListener("input", set, { signal });
     // A click on the point where the hidden mark is changes no value, but sets the mark.
     this.slider.addEventListener("click", set, { signal });
+    // A tap on this point makes no click in Chromium.
+    this.slider.addEventListener("pointerup", (event) => event.pointerType === "touch" && set(event), { signal });
     return new Promise((resolve) => {
       const submit = (event: Event) => {
         if (this.isSet && responseWindow.takes(event)) resolve({ response: Number(this.slider.value), event });

@@ -51,7 +51,7 @@ document.addEventListener("keydown", ({ repeat, code, timeStamp }) => repeat || 
  */
 export function beganAt_ms(event: Event): number {
   if (event instanceof KeyboardEvent) return event.repeat ? (keyDown_ms.get(event.code) ?? -Infinity) : event.timeStamp;
-  if (event.type === "pointerdown") return lastPress.began_ms;
+  if (event.type === "pointerdown" || event.type === "pointerup") return lastPress.began_ms;
   const isOfPress = event instanceof MouseEvent && (event.detail > 1 || (event.type === "click" && event.detail === 1));
   return isOfPress ? clickBegan_ms : event.timeStamp;
 }
