@@ -1,8 +1,9 @@
 """A loudspeaker that a program listens to: a PulseAudio server with a virtual output, and a recorder of this output.
 
 The recorder notes on the system's monotonic clock when samples arrive. A virtual output plays in blocks, and a block
-arrives when its first sample is played. The recorder itself may be late, but never early. So the earliest arrivals give
-the time of every sample.
+arrives when its first sample is played. The recorder itself may be late, but never early. So the earliest arrivals of
+some seconds give the times of the samples of these seconds. The rate of a virtual output is not exact: it drifts by up
+to 0.3 ms per second.
 """
 
 import array
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import threading
 import time
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -24,6 +26,8 @@ LOUD = 6_000
 """Samples from this size on belong to a sound. The largest size is 32,767."""
 SILENCE_S = 0.15
 """A sound begins after at least this silence."""
+NEAR_S = 2.0
+"""Arrivals up to this time before and after a sample give its time."""
 START_S = 10.0
 
 
@@ -74,10 +78,15 @@ class Sounds:
     def onsets_s(self) -> list[float]:
         """Return the times at which sounds began, on the system's monotonic clock."""
         samples = array.array("h", bytes(self._bytes[: len(self._bytes) // 2 * 2]))
-        began_s = min(at_s - index / RATE_HZ for at_s, index in self._arrivals)
         loud = [index for index, sample in enumerate(samples) if sample > LOUD]
         first = loud[:1] + [after for before, after in pairwise(loud) if after - before > SILENCE_S * RATE_HZ]
-        return [began_s + index / RATE_HZ for index in first]
+        return [self._played_s(index) for index in first]
+
+    def _played_s(self, index: int) -> float:
+        """Return the time at which a sample was played."""
+        indices = [of_block for _, of_block in self._arrivals]
+        near = slice(bisect_left(indices, index - NEAR_S * RATE_HZ), bisect_right(indices, index + NEAR_S * RATE_HZ))
+        return min(at_s - of_block / RATE_HZ for at_s, of_block in self._arrivals[near]) + index / RATE_HZ
 
 
 @contextmanager

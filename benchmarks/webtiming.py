@@ -18,7 +18,7 @@ records the sounds.
 
     .venv/bin/python benchmarks/webtiming.py --parts pictures sounds
 
-The whole run takes about 75 minutes on an otherwise quiet machine: 9 minutes without pictures and sounds. It needs
+The whole run takes about 70 minutes on an otherwise quiet machine: 9 minutes without pictures and sounds. It needs
 Chromium, and PulseAudio for the sounds; jsPsych and lab.js are installed from npm at the first run, into the user's
 cache folder. Tables come at the end, and one JSON line last.
 """

@@ -53,7 +53,7 @@ def right_responses(page: Page, keys: list[list[str]]) -> None:
 def test_a_diagram_shows_the_ray_step_by_step_and_announces_each_step(visit: Any, server: str) -> None:
     visitor: Visitor = visit(server)
     figure = read_instructions(visitor)
-    assert figure.locator("li").all_inner_texts() == SENTENCES
+    expect(figure.locator("li")).to_have_text(SENTENCES)
     assert figure.evaluate(VISIBLE_STEPS) == [0, 1, 2, 3, 4], "before a step is chosen, the whole ray is visible"
     step, back = figure.get_by_role("button", name="Step", exact=True), figure.get_by_role("button", name="Step back")
     for number, sentence in enumerate(SENTENCES):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.end_to_end.test_double_clicks import double_click
 from tests.end_to_end.visitor import NOTHING_WAITS, PHONE, Visitor, simulated
 from tests.server_process import running_server
 from tests.timed_study import MASK, RED, TONE, choice, keypress, make_timed_study
@@ -111,7 +112,7 @@ def test_the_participant_ends_a_screen_without_a_duration(visit: Any, tmp_path: 
                     page.wait_for_timeout(40)
                 page.keyboard.up(" ")
             elif hand == "mouse":
-                page.locator("#screen-continue").dblclick()
+                double_click(page, "#screen-continue", between_ms=150)
             else:
                 page.locator("#screen-continue").tap()
         page.wait_for_selector("#stimulus")

@@ -7,7 +7,7 @@
  */
 
 /** Reports of this time are kept. The clocks of computers and sound cards differ by less than 1 ms in this time. */
-const KEPT_MS = 10_000;
+const KEPT_MS = 4_000;
 /** Reports of this time show whether the output was interrupted. */
 const LATEST_MS = 500;
 const BETWEEN_REPORTS_MS = 50;

@@ -216,7 +216,7 @@ def test_photographs_are_drawn_upright_and_not_distorted(folder, name, colour, r
 def test_drawings_are_drawn_in_the_size_on_the_screen(lab_extra, folder):
     item = item_of("number", {"stimulus": [image_part("circle.svg")], "prompt": " ", "low": 0, "high": 1}, folder)
     left, top, right, bottom = box_of(draw(sheet_of((2048, 1536), media_folder=folder), item).image, (255, 0, 0))
-    assert right - left == bottom - top == pytest.approx(2 * 2 * 9, abs=2), "a radius of 9, enlarged by 2"
+    assert right - left == bottom - top == pytest.approx(2 * 9, abs=1), "a quarter of a disc, enlarged by 2"
 
 
 def test_pictures_as_options_can_be_clicked(folder):
