@@ -59,6 +59,8 @@ RESERVED_FACTOR_NAMES = frozenset(
         "occasion",  # The former name of `session_number`.
         "study_revision",
         "counted_as",
+        "coding_name",
+        "coded_as",
         "excluded_at",
         "excluded_reason",
         "presentation",

@@ -200,7 +200,7 @@ class Study:
         for item in self.test_items:
             dealt.setdefault(self.groups[item.item_id], []).append(item)
         n_dealt = self.definition.design.groups
-        return {group: dealt[(group - 1) % n_dealt + 1] for group in range(1, self.definition.n_groups + 1)}
+        return {group: dealt.get((group - 1) % n_dealt + 1, []) for group in range(1, self.definition.n_groups + 1)}
 
     @cached_property
     def digest(self) -> str:

@@ -17,13 +17,13 @@ Edit = Callable[[Path, str, str], None]
     [
         ("study.yaml", "title:", "titel:", r"line \d+: `titel` is an unknown field"),
         ("study.yaml", "battery: battery.jsonl", "battery: other.jsonl", r"`other.jsonl` is not in the study's folder"),
-        ("study.yaml", "groups: 10", "groups: 0", r"line 28: `design.groups` must be at least 1"),
+        ("study.yaml", "groups: 10", "groups: 0", r"line 29: `design.groups` must be at least 1"),
         ("study.yaml", "method: deal", "method: dale", r"'dale' is unknown. Fix: write one of"),
         (
             "study.yaml",
             "[outcome, configuration",
             "[colour, configuration",
-            r"yaml, line 29: `design.balance` names the factor `colour`, which no test item has",
+            r"yaml, line 30: `design.balance` names the factor `colour`, which no test item has",
         ),
         ("study.yaml", "by: [outcome]", "by: [colour]", r"yaml, line 89: `analysis.by` names the factor `colour`"),
         ("study.yaml", "practice: [practice-1]", "practice: [practice-9]", r"the item `practice-9`.* is not in the"),

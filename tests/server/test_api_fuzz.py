@@ -29,10 +29,9 @@ from server.app import create_app
 from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore, Store
-from tests.paths import STUDIES
+from tests.one_practice_trial import copy_with_one_practice_trial
 from tests.server.stores import address, another, empty, make_small, problems, recruiting, rows, saying
 
-SAMPLE = STUDIES / "blackbox-predict"
 SECRETS = Secrets("a signing key for tests", "researcher-token")
 NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000, slots_per_address=1_000_000)
 sentence_of = file_reading._sentence
@@ -658,9 +657,9 @@ def run_machine(study: Study, new_store: Callable[[], Store], max_examples: int,
 
 
 @pytest.fixture(scope="module")
-def panel_study() -> Study:
+def panel_study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     """A study for participants of a panel, with three trials per session and a demographic question."""
-    small = make_small(load_study(SAMPLE))
+    small = make_small(load_study(copy_with_one_practice_trial(tmp_path_factory.mktemp("panel") / "study")))
     timeline = small.definition.timeline.model_copy(update={"demographics": "about-you.yaml"})
     asking = dataclasses.replace(
         saying(small, timeline=timeline),

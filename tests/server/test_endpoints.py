@@ -55,6 +55,7 @@ ROUTES = [
     Route("GET", "/", "/", uses_the_store=False),
     Route("GET", "/static/<path:name>", "/static/equipoise.js", uses_the_store=False),
     Route("GET", "/study/<digest>.js", "/study/0.js", needs="plugin", uses_the_store=False),
+    Route("GET", "/study/<digest>.css", "/study/0.css", needs="plugin", uses_the_store=False),
     Route("GET", "/asset/<name>", f"/asset/{'0' * 64}.png", needs="plugin", uses_the_store=False),
     Route("GET", "/api/study", "/api/study"),
     Route("POST", "/api/session", "/api/session"),
@@ -211,6 +212,7 @@ def test_a_valid_request_gets_a_reply_with_the_strict_headers(participant: Any) 
             others = {
                 "POST /api/responses": 201,
                 "GET /study/<digest>.js": 404,
+                "GET /study/<digest>.css": 404,
                 "GET /asset/<name>": 404,
                 "POST /api/lab/session": 201,
             }

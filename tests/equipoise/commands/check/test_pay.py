@@ -24,10 +24,10 @@ def test_without_a_duration_no_payment_is_named(sample_study: Study) -> None:
 @pytest.mark.parametrize(
     ("minutes", "wage", "verdict", "found"),
     [
-        (7, 9, Verdict.PASSED, "1.05 GBP for about 7 minutes are 9.00 GBP per hour; Prolific's minimum is 6 GBP"),
-        (7, 6, Verdict.PASSED, "0.70 GBP for about 7 minutes are 6.00 GBP per hour"),
-        (3, 9, Verdict.FAILED, "0.45 GBP for about 7 minutes are 3.86 GBP per hour"),
-        (3, 15, Verdict.ATTENTION, "But `recruitment.prolific` states 3 minutes"),
+        (8, 9, Verdict.PASSED, "1.20 GBP for about 8 minutes are 9.00 GBP per hour; Prolific's minimum is 6 GBP"),
+        (8, 6, Verdict.PASSED, "0.80 GBP for about 8 minutes are 6.00 GBP per hour"),
+        (3, 9, Verdict.FAILED, "0.45 GBP for about 8 minutes are 3.38 GBP per hour"),
+        (4, 15, Verdict.ATTENTION, "But `recruitment.prolific` states 4 minutes"),
         (30, 9, Verdict.ATTENTION, "But `recruitment.prolific` states 30 minutes"),
     ],
 )

@@ -87,7 +87,7 @@ def test_the_time_limit_is_stated_before_the_first_question_and_after_a_resume(l
     study, words = load_study(small), "You have 5 seconds for each question."
     first, second = lab(study, leaving_at(3, ["2"])), lab(study)
     (instructions,) = [seen for seen in first.display.seen if words in seen and "Begin" in seen]
-    assert first.display.seen.index(instructions) == 2, "the second page of the instructions, after the consent"
+    assert "Page 6 of 6" in instructions, "the last page of the instructions"
     assert "Welcome back" in second.display.seen[0] and words in second.display.seen[0]
 
 
@@ -113,7 +113,8 @@ def test_every_response_is_stored_with_the_item_on_the_screen(lab, tmp_path, nam
     copy_sample_study(name, tmp_path / "study")
     study = load_study(tmp_path / "study")
     trials = rows(study, lab(study, reader_of(study)).session)
-    assert len({trial["item_id"] for trial in trials}) == len(trials) > 20
+    questions = [trial["item_id"] for trial in trials if trial["phase"] != "practice"]  # practice can have two rounds
+    assert len(set(questions)) == len(questions) > 20
     assert [json.loads(trial["response"]) for trial in trials] == [
         demanded(study.battery.by_id[trial["item_id"]]) for trial in trials
     ]

@@ -74,7 +74,7 @@ def test_a_participant_who_resumes_practice_reads_the_instructions_again(lab, sm
     lab(study, leaving_at(2, ["2"]))
     visit = lab(study)
     back = next(number for number, screen in enumerate(visit.display.seen) if "Welcome back" in screen)
-    assert "absorbed" in visit.display.seen[back + 1], "the instructions"
+    assert "Page 1 of 6" in visit.display.seen[back + 1], "the instructions"
     assert visit.outcome is VisitOutcome.COMPLETED
     n_practice = visit.display.trials.count("practice")
     (note,) = [n for n, screen in enumerate(visit.display.seen) if "The practice ends here" in screen]
