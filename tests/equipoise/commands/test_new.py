@@ -13,7 +13,7 @@ from experiment.study.timeline import Timeline, Timing
 
 OFF = re.compile(r"^( *)#((?: {2}| {4})?[a-z_]+:(?: .*)?)$", re.MULTILINE)
 """An entry of study.yaml that is off: a # before its name."""
-FOR_LATER = {"texts", "plugins", "completion_code"}
+FOR_LATER = {"blocks", "completion_code", "confidence", "look", "plugins", "texts"}
 """Entries that a newcomer does not need."""
 ABOUT_YOU = "questions:\n  - {name: age, ask: How old are you?, answer: number}\n"
 

@@ -31,7 +31,9 @@ def actions(item, hand):
         case "multiple_choice":
             return [choice(response)]
         case "rating" if content["shown_as"] == "slider":
-            return [("click", f"point-{response}") if by_mouse else "Right", *["Right"] * (response - 51), submit]
+            first_step = 51  # from the middle of the line
+            moves = [("click", f"point-{response}")] if by_mouse else ["Right"] * (response - first_step + 1)
+            return [*moves, submit]
         case "rating":
             return [("click", f"point-{response - content['low']}") if by_mouse else str(response)]
         case "number":
