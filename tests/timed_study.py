@@ -16,7 +16,7 @@ battery: battery.jsonl
 design: {method: deal, groups: 1, balance: [topic]}
 timeline: {instructions: [instructions.md]}
 recruitment: {entry: open}
-device: {phones: true}
+device: {phones: true, sound: false}
 """
 CONFIDENCE = "confidence: {prompt: How sure are you?, low: 1, high: 5, labels: [not at all, completely]}\n"
 

@@ -112,13 +112,12 @@ def test_a_trial_waits_for_its_pictures_and_says_so(visit: Any, pictures: Path, 
     with running_server(pictures) as url:
         visitor: Visitor = visit("about:blank")
         visitor.expected += ["ERR_FAILED", "Failed to load resource"]
-        n_aborted = [0]
+        held: list[Route] = []
+        is_held = [True]
 
         def handle(route: Route) -> None:
-            if n_aborted[0] < 2:
-                n_aborted[0] += 1
-                visitor.page.wait_for_timeout(300)
-                route.abort()
+            if is_held[0]:
+                held.append(route)
             else:
                 route.continue_()
 
@@ -127,6 +126,9 @@ def test_a_trial_waits_for_its_pictures_and_says_so(visit: Any, pictures: Path, 
         enter(visitor)
         expect(visitor.page.locator("#loading [role=status]")).to_have_text("Loading pictures and sounds…")
         visitor.shoot_everywhere("loading")
+        is_held[0] = False
+        for route in held:
+            route.abort()
         expect(visitor.page.locator("#loading [role=status]")).to_contain_text("cannot be reached")
         assert take(visitor, "mouse")["p1"] == ["IMG"]
         assert {row["item_id"]: json.loads(row["response"]) for row in rows(pictures)} == ANSWERS
