@@ -23,7 +23,7 @@ from tests.server_process import running_server
 from tests.timed_study import CONFIDENCE, MASK, RED, TONE, choice, keypress, make_timed_study, recall
 
 OTHERS = {"sound check", "calibration", "viewing distance"}
-"""Pages that this study does not have. The tests of sounds and of visual angles check them."""
+"""Pages that this study does not have, because not every browser of a test has a sound output."""
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 NARROW = {"width": 320, "height": 640}
