@@ -90,7 +90,7 @@ def panel(tmp_path_factory: pytest.TempPathFactory) -> StoredStudy:
     (folder / "about-you.yaml").write_text(QUESTIONS, encoding="utf-8")
     stored = on_a_file(folder)
     for name in ("anna-of-the-panel", "bert-of-the-panel", "carl-of-the-panel"):
-        n_answers = 100 if name.startswith("anna") else 4
+        n_answers = 100 if name.startswith("anna") else 12  # more than the practice trials
         then = {"anna": "complete", "carl": "withdraw"}.get(name[:4], "")
         answer(stored, name, n_answers, then)
     eq.exclude(folder, "fire alarm", session=stored.sessions["bert-of-the-panel"])
