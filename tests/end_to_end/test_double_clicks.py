@@ -69,6 +69,7 @@ def anywhere(tmp_path: Path) -> Path:
 
 def double_click(page: Page, selector: str, between_ms: float) -> None:
     """Click an element twice at the same point, as a device does for a slow double click."""
+    page.locator(selector).scroll_into_view_if_needed()
     box = page.locator(selector).bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)

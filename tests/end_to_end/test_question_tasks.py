@@ -157,6 +157,18 @@ def test_simulations_give_possible_answers_to_every_task(visit: Any, questions: 
     assert {row["item_id"] for row in stored if row["response"] is not None} == set(ANSWERS)
 
 
+@pytest.mark.parametrize("mode", ["data-only", "visual"])
+def test_simulated_texts_are_not_longer_than_possible(visit: Any, tmp_path: Path, rows: Any, mode: str) -> None:
+    short = {"prompt": "Which letters?", "most_characters": 3, "lines": 1}
+    item = {"item_id": "short", "task": "free_text", "factors": {"topic": "text"}, "content": short, "key": None}
+    folder = make_timed_study(tmp_path / "study", [item])
+    with running_server(folder) as url:
+        visitor: Visitor = visit(simulated(url, folder, mode))
+        visitor.page.locator("#completion-code").wait_for(timeout=60_000)
+        (row,) = rows(folder)
+    assert 1 <= len(json.loads(row["response"])) <= 3
+
+
 def test_an_impossible_number_is_explained_and_not_sent(visit: Any, questions: Path, rows: Any) -> None:
     with running_server(questions) as url:
         visitor: Visitor = visit(url)

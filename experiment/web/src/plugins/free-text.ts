@@ -41,8 +41,9 @@ export default class FreeTextPlugin extends TrialPlugin<string, Trial> implement
     return new TypedAnswer(trial, keyboard, { task: "free-text", input, field: input, read, hint, problem: say("free_text_empty"), submitsOnEnter: lines === 1 });
   }
 
-  protected randomResponse() {
-    return this.jsPsych.randomization.randomWords({ exactly: 5, join: " " }) as unknown as string;
+  protected randomResponse({ most_characters }: Trial) {
+    const words = this.jsPsych.randomization.randomWords({ exactly: 5, join: " " }) as unknown as string;
+    return words.slice(0, most_characters);
   }
 
   protected giveResponse(response: string, rt_ms: number, { reading_ms }: Trial) {
