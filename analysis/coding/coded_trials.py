@@ -171,7 +171,9 @@ def _result(
 
 def code_columns(codings: Mapping[str, Coding]) -> list[str]:
     """Return the names of the yes-no columns of all codes, such as `code_physical`."""
-    return [f"{CODE}{code}" for code in dict.fromkeys(code for coding in codings.values() for code in coding.codes)]
+    return [
+        f"{CODE}{code}" for code in dict.fromkeys(code for coding in codings.values() for code in coding.code_names)
+    ]
 
 
 def with_code_columns(rows: pd.DataFrame, codings: Mapping[str, Coding]) -> pd.DataFrame:
@@ -184,6 +186,6 @@ def with_code_columns(rows: pd.DataFrame, codings: Mapping[str, Coding]) -> pd.D
     for column in code_columns(codings):
         code = column.removeprefix(CODE)
         has_code = [float(code in codes) if isinstance(codes, frozenset) else np.nan for codes in codes_of]
-        names = [name for name, coding in codings.items() if code in coding.codes]
+        names = [name for name, coding in codings.items() if code in coding.code_names]
         columns[column] = pd.Series(has_code, index=rows.index).where(rows[CODING_NAME].isin(names))
     return rows.assign(**columns)

@@ -130,7 +130,7 @@ def agreement_by_code(codes: CodersCodes, coding: Coding, confidence: float) -> 
         coded all these answers, otherwise Krippendorff's alpha. The table is empty if no answer has two codes.
     """
     rows = []
-    for code in coding.codes:
+    for code in coding.code_names:
         table = _code_numbers(codes, code)
         paired = table[(table != MISSING).sum(axis=1) >= 2]
         if not len(paired):

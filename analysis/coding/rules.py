@@ -39,19 +39,18 @@ def codes_by_rule(coding: Coding, answer: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> codes = {"fall": {"definition": "It falls.", "words": ["fall*", "drops down"]}, "other": {"definition": "-"}}
+    >>> falls = {"name": "fall", "definition": "It falls.", "words": ["fall*", "drops down"]}
+    >>> codes = [falls, {"name": "other", "definition": "-"}]
     >>> coding = Coding(codes=codes)
     >>> [codes_by_rule(coding, answer) for answer in ("It is FALLING!", "It drops  down.", "It is a waterfall.")]
     [('fall',), ('fall',), ('other',)]
     """
     words = words_of(answer)
-    found = [
-        name for name, code in coding.codes.items() if any(_contains(words, _phrase(phrase)) for phrase in code.words)
-    ]
+    found = [code.name for code in coding.codes if any(_contains(words, _phrase(phrase)) for phrase in code.words)]
     if found:
         return tuple(found if coding.several else found[:1])
-    last, code = list(coding.codes.items())[-1]
-    return () if code.words else (last,)
+    last = coding.codes[-1]
+    return () if last.words else (last.name,)
 
 
 def words_of(text: str) -> list[str]:

@@ -83,9 +83,7 @@ def coding_methods(codings: Sequence[CodedAnswers], confidence: float) -> tuple[
 
 def _method(coded: CodedAnswers) -> str:
     coding = coded.coding
-    codes = f"The codes were {listed(list(coding.codes))}" + (
-        "; an answer can have several." if coding.several else "."
-    )
+    codes = f"The codes were {listed(coding.code_names)}" + ("; an answer can have several." if coding.several else ".")
     if coding.is_by_rule:
         which = "all codes with a matching word" if coding.several else "the first code with a matching word"
         return f"Answers of the coding {coded.name} were coded by rule: an answer has {which}. {codes}"

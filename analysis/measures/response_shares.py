@@ -122,7 +122,7 @@ def _choices(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
         kept["task"], kept["content"], kept["response"], is_valid, kept[CODING_NAME], kept[CODED_AS], strict=True
     ):
         if isinstance(codes, str):
-            options.append((_OF_CODING, coding, *plan.coding[coding].codes))
+            options.append((_OF_CODING, coding, *plan.coding[coding].code_names))
             choices.append(codes)
             continue
         task = task_named(task_name)

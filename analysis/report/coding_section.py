@@ -14,7 +14,7 @@ def coding_section(codings: Sequence[CodedAnswers], confidence: float) -> list[d
         {
             "name": coded.name,
             "sentences": coding_sentences(coded, confidence),
-            "codes": list(coded.coding.codes.items()),
+            "codes": coded.coding.codes,
             "by_code": _shown(coded, confidence),
         }
         for coded in codings

@@ -27,6 +27,7 @@ class Code(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    name: CodeName = Field(description="Name of the code: small letters, digits and `_`. Coders see it as words.")
     definition: str = Field(
         min_length=1, max_length=500, description="When an answer gets this code, in one sentence. Coders see it."
     )
@@ -49,11 +50,12 @@ class Coding(BaseModel):
         default=(),
         description="Item ids of the questions. If omitted, all ungraded test items with open answers (`free_text`).",
     )
-    codes: dict[CodeName, Code] = Field(
+    # A list, because the order of the codes is a part of the rule, and a locked plan must show if the order changed.
+    codes: tuple[Code, ...] = Field(
         min_length=2,
         max_length=9,
         description=(
-            "The codes, 2 to 9, by name. By rule, the first code with a matching word counts. A last code without "
+            "The codes, 2 to 9. By rule, the first code with a matching word counts. A last code without "
             "`words` is for all other answers."
         ),
     )
@@ -88,33 +90,39 @@ class Coding(BaseModel):
     )
 
     @property
+    def code_names(self) -> list[str]:
+        """The names of the codes, in their order."""
+        return [code.name for code in self.codes]
+
+    @property
     def is_by_rule(self) -> bool:
         """True if a rule gives the codes, not coders."""
         return self.coders is None
 
     @model_validator(mode="after")
     def _has_one_method(self) -> "Coding":
-        *first, last = self.codes.items()
+        *first, _ = self.codes
         if self.coders is not None:
-            for name, code in self.codes.items():
+            for code in self.codes:
                 if code.words:
                     raise ValueError(
-                        f"the code `{name}` has `words`, which are for coding by rule, but there are `coders` too. "
-                        "Fix: delete `words` or `coders`."
+                        f"the code `{code.name}` has `words`, which are for coding by rule, but there are `coders` "
+                        "too. Fix: delete `words` or `coders`."
                     )
             return self
-        for name, code in first:
+        for code in first:
             if not code.words:
                 raise ValueError(
-                    f"the code `{name}` has no `words`, and there are no `coders`. Fix: write the number of `coders`, "
-                    f"or the `words` of `{name}`. Only the last code, for all other answers, has no words."
+                    f"the code `{code.name}` has no `words`, and there are no `coders`. Fix: write the number of "
+                    f"`coders`, or the `words` of `{code.name}`. Only the last code, for all other answers, has no "
+                    "words."
                 )
-        for name, code in (*first, last):
+        for code in self.codes:
             for words in code.words:
                 if not is_pattern(words):
                     raise ValueError(
-                        f"the code `{name}`: `{words}` has no letters or digits, or a `*` within a word. Fix: write "
-                        "words such as `gravity` or `fall*`."
+                        f"the code `{code.name}`: `{words}` has no letters or digits, or a `*` within a word. Fix: "
+                        "write words such as `gravity` or `fall*`."
                     )
         for field in ("resolve", "show"):
             if field in self.model_fields_set:
@@ -129,9 +137,17 @@ class Coding(BaseModel):
         return names
 
     @model_validator(mode="after")
+    def _codes_are_distinct(self) -> "Coding":
+        names = self.code_names
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"two codes have the name `{twice}`. Fix: give each code its own name.")
+        return self
+
+    @model_validator(mode="after")
     def _right_codes_exist(self) -> "Coding":
         for name in self.right:
-            if name not in self.codes:
+            if name not in self.code_names:
                 raise ValueError(f"`right` names the code `{name}`, which is not in `codes`. Fix: correct the name.")
         return self
 

@@ -71,7 +71,7 @@ def _shown(folder: CodingFolder, content: Mapping[str, Any]) -> tuple[list[Any],
 def battery_of(folder: CodingFolder, record: CodingRecord, answers: Mapping[str, Answer]) -> Battery:
     """Return the battery of a coding study: one item for each answer."""
     say, coding = folder.study.words.say, folder.coding
-    options = [f"{words_of_code(name)}: {code.definition}" for name, code in coding.codes.items()]
+    options = [f"{words_of_code(code.name)}: {code.definition}" for code in coding.codes]
     several = {"several": {"at_least": 1, "at_most": len(options)}} if coding.several else {}
     items = []
     for answer_id, answer in answers.items():

@@ -84,7 +84,7 @@ class CodingFolder:
                 f"{self.study.folder} {self.name}`."
             )
         record = read_record(path)
-        if record.codes != list(self.coding.codes) or record.several != self.coding.several:
+        if record.codes != self.coding.code_names or record.several != self.coding.several:
             raise InputError(
                 f"{self.study.folder / 'study.yaml'}: the codes of the coding `{self.name}` differ from those that "
                 f"coders use ({', '.join(record.codes)}). Fix: restore the names and order of the codes and `several`. "
@@ -132,7 +132,7 @@ class CodingFolder:
 
     def _instructions(self) -> str:
         say = self.study.words.say
-        codes = "\n".join(f"- **{words_of_code(name)}**: {code.definition}" for name, code in self.coding.codes.items())
+        codes = "\n".join(f"- **{words_of_code(code.name)}**: {code.definition}" for code in self.coding.codes)
         return f"{say('coding_instructions', leave=say('leave'))}\n\n## {say('coding_codes')}\n\n{codes}\n"
 
     def _definition(self, record: CodingRecord) -> str:

@@ -3,7 +3,7 @@ import pytest
 from analysis.coding.coders import ALPHA, COHEN, FLEISS, CodersCodes, agreement_by_code, agreement_table, final_codes
 from experiment.study.answer_coding import Coding
 
-CODES = {"a": {"definition": "A."}, "b": {"definition": "B."}, "c": {"definition": "C."}}
+CODES = [{"name": name, "definition": f"{name.upper()}."} for name in "abc"]
 
 
 def coding(**changes: object) -> Coding:

@@ -4,9 +4,11 @@ from pydantic import ValidationError
 from analysis.coding.rules import codes_by_rule
 from experiment.study.answer_coding import Coding
 
+A, B = {"name": "a", "definition": "A."}, {"name": "b", "definition": "B."}
+
 
 def rule(several: bool = False, **words: list[str]) -> Coding:
-    codes = {name: {"definition": f"About {name}.", "words": list(own)} for name, own in words.items()}
+    codes = [{"name": name, "definition": f"About {name}.", "words": list(own)} for name, own in words.items()]
     return Coding.model_validate({"codes": codes, "several": several})
 
 
@@ -57,18 +59,19 @@ def test_no_answer_makes_the_search_slow() -> None:
 
 
 @pytest.mark.parametrize(("changes", "sentence"), [
-    ({"codes": {"a": {"definition": "A."}, "b": {"definition": "B."}}}, "has no `words`, and there are no `coders`"),
-    ({"codes": {"a": {"definition": "A.", "words": ["f*ll"]}, "b": {"definition": "B."}}}, "a `*` within a word"),
-    ({"codes": {"a": {"definition": "A.", "words": ["?!"]}, "b": {"definition": "B."}}}, "no letters or digits"),
+    ({"codes": [A, B]}, "has no `words`, and there are no `coders`"),
+    ({"codes": [A | {"words": ["f*ll"]}, B]}, "a `*` within a word"),
+    ({"codes": [A | {"words": ["?!"]}, B]}, "no letters or digits"),
     ({"coders": 2}, "has `words`, which are for coding by rule, but there are `coders` too"),
     ({"right": ["c"]}, "`right` names the code `c`"),
     ({"show": "item"}, "`show` is for coding by coders. Fix: delete `show`, or add `coders`."),
     ({"items": ["q1", "q1"]}, "duplicate name"),
-    ({"codes": {"a": {"definition": "A.", "words": ["x"]}}}, "at least 2"),
-    ({"codes": {"A b": {"definition": "A.", "words": ["x"]}, "b": {"definition": "B."}}}, "pattern"),
+    ({"codes": [A | {"words": ["x"]}]}, "at least 2"),
+    ({"codes": [A | {"words": ["x"]}, A]}, "two codes have the name `a`"),
+    ({"codes": [A | {"name": "A b", "words": ["x"]}, B]}, "pattern"),
 ])  # fmt: skip
 def test_a_coding_with_a_mistake_is_refused(changes: dict[str, object], sentence: str) -> None:
-    whole = {"codes": {"a": {"definition": "A.", "words": ["x"]}, "b": {"definition": "B."}}}
+    whole = {"codes": [A | {"words": ["x"]}, B]}
     Coding.model_validate(whole)
     with pytest.raises(ValidationError, match=sentence.replace("*", r"\*").replace(".", r"\.")):
         Coding.model_validate(whole | changes)

@@ -325,3 +325,14 @@ def test_a_plan_that_was_locked_under_a_former_key_is_the_same_plan(tmp_path: Pa
     assert deviations(read_locks(path)[0], plan, {}) == []
     with pytest.raises(InputError, match="was already locked at"):
         add_lock(path, plan, of={}, n_sessions=0, software="new")
+
+
+def test_another_order_of_codes_is_another_plan(path):
+    """By rule, the first code with a matching word counts. So a lock must show a changed order."""
+    codes = [{"name": name, "definition": name, "words": [name]} for name in ("fall", "wish")]
+    plans = [AnalysisPlan.model_validate({"coding": {"why": {"codes": order}}}) for order in (codes, codes[::-1])]
+    of = {"battery": "b"}
+    lock = add_lock(path, plans[0], of=of, n_sessions=0, software="x")
+    found = [deviations(lock, plan, of) for plan in plans]
+    assert not found[0]
+    assert found[1]

@@ -14,7 +14,7 @@ items:
   - {item_id: graded, task: free_text, factors: {form: a}, content: {prompt: Which animal barks?}, key: [dog]}
   - {item_id: number, task: number, factors: {form: a}, content: {prompt: How many?, low: 0, high: 9}, key: null}
 """
-CODES = "codes: {a: {definition: A.}, b: {definition: B.}}"
+CODES = "codes: [{name: a, definition: A.}, {name: b, definition: B.}]"
 
 
 def make(folder: Path, coding: str) -> Path:

@@ -31,13 +31,13 @@ MODEL = "planted/model-x"
 CODERS = """
 coders: 2
 codes:
-  physical: {definition: The answer names a physical cause.}
-  mental: {definition: "The answer names a thought, a wish or a feeling."}
+  - {name: physical, definition: The answer names a physical cause.}
+  - {name: mental, definition: "The answer names a thought, a wish or a feeling."}
 """
 RULE = """
 codes:
-  physical: {definition: A physical cause., words: ["stone*", fragil*, gravity, "from a height", brittle]}
-  mental: {definition: A mental cause., words: [careless, wanted, angry, look]}
+  - {name: physical, definition: A physical cause., words: ["stone*", fragil*, gravity, "from a height", brittle]}
+  - {name: mental, definition: A mental cause., words: [careless, wanted, angry, look]}
 """
 
 

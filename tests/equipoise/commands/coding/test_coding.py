@@ -482,7 +482,7 @@ def test_a_study_without_answers_has_nothing_to_code(tmp_path: Path) -> None:
 
 
 def test_other_codes_than_those_of_the_coders_are_refused(coded_study: Path, tmp_path: Path) -> None:
-    replace(coded_study, "mental:", "psychic:")
+    replace(coded_study, "name: mental", "name: psychic")
     for command in (eq.coding_agreement, eq.coding_refresh, lambda study: eq.analyze(study, tmp_path / "results")):
         with pytest.raises(InputError, match="differ from those that coders use"):
             command(coded_study)
