@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from batteries.design import levels_of
 from batteries.items import Item
-from experiment.plan import Phase
+from experiment.plan import Phase, sequence_of
 from experiment.study.definition import StudyDefinition
 
 PlannedItem = tuple[Phase, Item]
@@ -63,7 +63,7 @@ def break_positions(definition: StudyDefinition, trials: Iterable[PlannedItem]) 
     for position, (phase, item) in enumerate(trials):
         if phase is Phase.PRACTICE:
             continue
-        sequence = levels_of(item, rule.of) if rule and phase is Phase.TEST else None
+        sequence = sequence_of(item, rule) if phase is Phase.TEST else None
         is_due = is_due or (n_questions > 0 and n_questions % breaks.every == 0)
         if is_due and (sequence is None or sequence != before):
             found.append(position)

@@ -112,17 +112,23 @@ def _shuffled_units(items: list[Item], order: Order, rng: random.Random) -> list
     return shuffle_with_max_run(units, levels, max_run.length if max_run else None, rng)
 
 
-def sequences_of(items: Iterable[Item], rule: ItemSequence | None) -> list[list[Item]]:
-    """Return the sequences of items, each in its order.
+def sequence_of(item: Item, rule: ItemSequence | None) -> tuple[Level, ...] | None:
+    """Return the levels that name the item's sequence; None if it is in no sequence.
 
-    An item that has none of the factors in `rule.of` is a sequence of one item. Without a rule, so is each item.
+    An item that has none of the factors in `rule.of` is in no sequence.
     """
+    if rule is None or not set(rule.of) & item.factors.keys():
+        return None
+    return levels_of(item, rule.of)
+
+
+def sequences_of(items: Iterable[Item], rule: ItemSequence | None) -> list[list[Item]]:
+    """Return the sequences of items, each in its order. An item that is in no sequence is a sequence of one item."""
     if rule is None:
         return [[item] for item in items]
     sequences: dict[tuple[Level, ...] | str, list[Item]] = {}
     for item in items:
-        is_alone = not set(rule.of) & item.factors.keys()
-        sequences.setdefault(item.item_id if is_alone else levels_of(item, rule.of), []).append(item)
+        sequences.setdefault(sequence_of(item, rule) or item.item_id, []).append(item)
     return [
         sorted(sequence, key=lambda item: natural_order(*levels_of(item, [rule.by]))) if len(sequence) > 1 else sequence
         for sequence in sequences.values()

@@ -290,7 +290,7 @@ def test_too_many_groups_are_refused(tmp_path: Path) -> None:
         load_study(folder)
 
 
-def test_deal_keeps_sequences_whole_and_balances_the_groups(tmp_path: Path) -> None:
+def test_deal_and_breaks_keep_sequences_whole_beside_items_that_are_in_none(tmp_path: Path) -> None:
     items = [
         {"item_id": f"{name}-{step}", "task": "recall", "factors": {"length": length, "list": name, "step": step},
          "content": {"prompt": f"List {name}, question {step}?"}, "key": [name]}
@@ -306,7 +306,7 @@ def test_deal_keeps_sequences_whole_and_balances_the_groups(tmp_path: Path) -> N
     study = {
         "study": "s", "version": "1", "title": "S", "battery": "battery.yaml",
         "design": {"method": "deal", "groups": 2, "balance": ["length"]},
-        "order": {"sequence": {"of": ["list"], "by": "step"}},
+        "order": {"sequence": {"of": ["list"], "by": "step"}}, "timeline": {"breaks": {"every": 1}},
     }  # fmt: skip
     (tmp_path / "battery.yaml").write_text(json.dumps(battery), encoding="utf-8")
     (tmp_path / "study.yaml").write_text(json.dumps(study), encoding="utf-8")
@@ -317,3 +317,5 @@ def test_deal_keeps_sequences_whole_and_balances_the_groups(tmp_path: Path) -> N
         assert lengths == {"long": 2, "short": 2, "none": 1}
         firsts = [position for position, item_id in enumerate(ids) if item_id.endswith("-1") and "alone" not in item_id]
         assert all(ids[position + 1] == ids[position].replace("-1", "-2") for position in firsts)
+        starts = [position for position, item_id in enumerate(ids) if item_id.startswith("alone") or position in firsts]
+        assert break_positions(loaded.definition, planned_items(loaded, group, seed=5)) == starts[1:]
