@@ -59,9 +59,10 @@ class KeypressContent(StimulusContent):
     @field_validator("keys")
     @classmethod
     def _are_distinct(cls, keys: dict[str, str]) -> dict[str, str]:
-        if len(set(keys.values())) < len(keys):
+        names = {name.casefold() for name in keys.values()}  # Replies of models differ in capital letters.
+        if len(names) < len(keys):
             raise ValueError("two keys have the same name. Fix: give each key its own name.")
-        if WITHHELD in keys.values():
+        if WITHHELD in names:
             raise ValueError(f"a key has the name `{WITHHELD}`, which means no key. Fix: give the key another name.")
         return dict(sorted(keys.items()))  # The same order before and after a battery is written as JSON.
 

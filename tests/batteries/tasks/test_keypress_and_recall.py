@@ -48,6 +48,7 @@ def test_no_key_is_a_response_only_if_the_item_allows_it() -> None:
         ({"mask_ms": 100}, "mask"),
         ({"withhold": True}, "window_ms"),
         ({"keys": {"f": "yes", "j": "yes"}}, "same name"),
+        ({"keys": {"f": "yes", "j": "Yes"}}, "same name"),
         ({"keys": {"f": "none"}}, "another name"),
         ({"keys": {"F1": "yes"}}, "keys"),
         ({"keys": {}}, "keys"),
@@ -64,10 +65,17 @@ def test_a_keypress_item_that_cannot_be_shown_is_refused(changes: dict[str, Any]
 @pytest.mark.parametrize(
     ("reply", "response"),
     [("word", "word"), ("NONWORD.", "nonword"), ("J", "nonword"), ('{"answer": "word"}', "word"),
-     ("It is a nonword.", "nonword"), ("I do not know.", None), ("", None)],
+     ("It is a nonword.", "nonword"), ("I do not know.", None), ("", None), ("2", None), ("A", None)],
 )  # fmt: skip
 def test_a_model_answers_with_the_name_or_the_key(reply: str, response: str | None) -> None:
     assert KEYPRESS.read_reply(keypress(), reply).response == response
+
+
+@pytest.mark.parametrize("names", [{"left": "right", "right": "left"}, {"a": "2", "b": "1"}])
+@pytest.mark.parametrize("form", ["{}", "{}.", "Answer: {}", "The answer is {}.", '{{"answer": "{}"}}'])
+def test_a_name_is_never_read_as_another_key_or_as_a_position(names: dict[str, str], form: str) -> None:
+    for name in names.values():
+        assert KEYPRESS.read_reply(keypress(name, keys=names), form.format(name)).response == name
 
 
 LIST = ["apple", ["car", "auto"], "house"]
@@ -128,6 +136,10 @@ def test_a_response_that_is_not_a_short_list_of_texts_is_refused(response: Any) 
         ("[]", []),
         ("", None),
         ("\n".join(["word"] * 31), None),
+        ("I'm sorry, but I can't help with that.", None),
+        ("I cannot recall the list.\nIt was too long.", None),
+        ("I'm sorry, this may be incomplete:\napple\nhelp", ["apple", "help"]),
+        ("<think>Was it apple?</think>", None),
     ],
 )
 def test_a_model_answers_with_a_list(reply: str, response: list[str] | None) -> None:
