@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue
 
 from batteries.errors import InputError
 from batteries.stimulus.parts import stimulus_words
-from batteries.tasks.question import QuestionContent, n_words
+from batteries.tasks.question import QuestionContent, n_characters, n_words
 from batteries.tasks.replies.reading import Reading
 from batteries.tasks.task import Feedback, Score, Task
 
@@ -43,7 +43,7 @@ class FreeText(Task):
         most = content["most_characters"]
         if not isinstance(response, str) or not response.strip():
             raise InputError(f"the response must be a text with words (it is {response!r}). Fix: send such a text.")
-        if _length(response) > most:
+        if n_characters(response) > most:
             raise InputError(f"the response has more than {most:,} characters. Fix: send a shorter text.")
 
     def check_key(self, content: dict[str, Any], key: JsonValue) -> None:
@@ -103,8 +103,3 @@ def comparable(text: str) -> str:
     words = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     ends = [index for index, sign in enumerate(words) if sign.isalnum() or unicodedata.category(sign)[0] in "MS"]
     return words[ends[0] : ends[-1] + 1] if ends else ""
-
-
-def _length(text: str) -> int:
-    """Return the number of characters as a browser counts them (UTF-16 code units)."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2

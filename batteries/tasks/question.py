@@ -21,3 +21,8 @@ class QuestionContent(StimulusContent):
 def n_words(*texts: str) -> int:
     """Return the number of words in texts."""
     return len(" ".join(texts).split())
+
+
+def n_characters(text: str) -> int:
+    """Return the number of characters as a browser counts them (UTF-16 code units)."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

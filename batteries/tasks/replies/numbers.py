@@ -11,7 +11,7 @@ from typing import Any
 
 from batteries.tasks.replies import reading
 from batteries.tasks.replies.fields import answer_values, extracted, names_of, without_fences
-from batteries.tasks.replies.preparation import contains_reasoning, normalized, without_markup, without_reasoning
+from batteries.tasks.replies.preparation import answer_text, without_markup
 from batteries.tasks.replies.reading import Reading
 from batteries.tasks.replies.tokens import FIELD
 
@@ -48,12 +48,9 @@ def read(reply: str, is_accepted: Callable[[float], bool]) -> Reading:
     >>> read("I would rate this 5 out of 7.", lambda number: number in range(1, 8))
     Reading(response=5, rule='statement')
     """
-    text = normalized(reply)
-    if not text:
-        return Reading.invalid(reading.EMPTY)
-    text, has_reasoning = without_reasoning(text), contains_reasoning(text)
-    if not text:
-        return Reading.invalid(reading.ONLY_REASONING if has_reasoning else reading.NO_ANSWER)
+    text = answer_text(reply)
+    if isinstance(text, Reading):
+        return text
     for rule, numbers in _answers(text):
         if numbers:
             return _decided(rule, numbers, is_accepted)

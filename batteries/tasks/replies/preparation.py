@@ -7,6 +7,9 @@ ASCII.
 import re
 import unicodedata
 
+from batteries.tasks.replies import reading
+from batteries.tasks.replies.reading import Reading
+
 MOST_CHARACTERS = 24_000
 """Maximum number of characters that are read. Of a longer reply, only the beginning and the end are read."""
 
@@ -78,7 +81,26 @@ def normalized(reply: str) -> str:
     return text.strip()
 
 
-def contains_reasoning(text: str) -> bool:
+def answer_text(reply: str) -> str | Reading:
+    """Return a reply, normalized and without its reasoning; if nothing is left, return why the reply is invalid.
+
+    Examples
+    --------
+    >>> answer_text("<think>1 or 2?</think>2")
+    '2'
+    >>> answer_text("<think>1 or 2?</think>").rule
+    'only_reasoning'
+    """
+    text = normalized(reply)
+    if not text:
+        return Reading.invalid(reading.EMPTY)
+    answer = without_reasoning(text)
+    if not answer:
+        return Reading.invalid(reading.ONLY_REASONING if _contains_reasoning(text) else reading.NO_ANSWER)
+    return answer
+
+
+def _contains_reasoning(text: str) -> bool:
     """Return True if a normalized reply contains a tag or channel of reasoning."""
     return bool(_REASONING_TAG.search(text) or _OTHER_CHANNEL.search(text))
 

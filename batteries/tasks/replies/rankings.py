@@ -6,7 +6,7 @@ from typing import Any
 
 from batteries.tasks.replies import reading
 from batteries.tasks.replies.fields import extracted, without_fences
-from batteries.tasks.replies.preparation import contains_reasoning, normalized, without_markup, without_reasoning
+from batteries.tasks.replies.preparation import answer_text, without_markup
 from batteries.tasks.replies.reading import Reading
 from batteries.tasks.replies.tokens import FIELD
 
@@ -25,12 +25,9 @@ def read(options: Sequence[str], reply: str) -> Reading:
     >>> read(["ant", "bee", "cat"], "3, 1, 2")
     Reading(response=[3, 1, 2], rule='first_line')
     """
-    text = normalized(reply)
-    if not text:
-        return Reading.invalid(reading.EMPTY)
-    text, has_reasoning = without_reasoning(text), contains_reasoning(text)
-    if not text:
-        return Reading.invalid(reading.ONLY_REASONING if has_reasoning else reading.NO_ANSWER)
+    text = answer_text(reply)
+    if isinstance(text, Reading):
+        return text
     for rule, orders in _orders(options, text):
         if not orders:
             continue

@@ -16,7 +16,7 @@ from batteries.tasks.replies.fields import (
 )
 from batteries.tasks.replies.kinds import Kind
 from batteries.tasks.replies.mentions import Form, Level, Mention
-from batteries.tasks.replies.preparation import contains_reasoning, normalized, without_markup, without_reasoning
+from batteries.tasks.replies.preparation import answer_text, without_markup
 from batteries.tasks.replies.reading import Reading
 from batteries.tasks.replies.scopes import Scopes, scopes_of
 from batteries.tasks.replies.statements import Claim, claims_of
@@ -57,12 +57,9 @@ class Outcomes(Protocol):
 
 def read_reply(outcomes: Outcomes, reply: str) -> Reading:
     """Return the response that a reply gives, or the reason why it gives none."""
-    text = normalized(reply)
-    if not text:
-        return Reading.invalid(reading.EMPTY)
-    text, has_reasoning = without_reasoning(text), contains_reasoning(text)
-    if not text:
-        return Reading.invalid(reading.ONLY_REASONING if has_reasoning else reading.NO_ANSWER)
+    text = answer_text(reply)
+    if isinstance(text, Reading):
+        return text
     text, fields = extracted(text)
     return _Reader(outcomes).read(without_fences(text), fields)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from batteries.tasks.replies import reading
-from batteries.tasks.replies.preparation import contains_reasoning, normalized, without_reasoning
+from batteries.tasks.replies.preparation import answer_text
 from batteries.tasks.replies.reading import Reading
 
 RULE = "first_line"
@@ -29,13 +29,9 @@ def read(content: Mapping[str, Any], reply: str) -> Reading:
     reply
         The whole reply of the model.
     """
-    text = normalized(reply)
-    if not text:
-        return Reading.invalid(reading.EMPTY)
-    if contains_reasoning(text):
-        text = without_reasoning(text).strip()
-        if not text:
-            return Reading.invalid(reading.ONLY_REASONING)
+    text = answer_text(reply)
+    if isinstance(text, Reading):
+        return text
     first = text.partition("\n")[0].strip(" *`")
     found = _LINE.fullmatch(first)
     if found is None and not _JSON_LIST.fullmatch(first):

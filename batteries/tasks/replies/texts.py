@@ -1,8 +1,9 @@
 """Reading replies whose answer is a text: the text of an answer field or tag, otherwise the whole reply."""
 
+from batteries.tasks.question import n_characters
 from batteries.tasks.replies import reading
 from batteries.tasks.replies.fields import answer_values, extracted, names_of
-from batteries.tasks.replies.preparation import contains_reasoning, normalized, without_reasoning
+from batteries.tasks.replies.preparation import answer_text
 from batteries.tasks.replies.reading import Reading
 
 _ANSWERS = frozenset({"answer", "response", "text"})
@@ -18,12 +19,9 @@ def read(reply: str, most_characters: int) -> Reading:
     most_characters : int
         Largest number of characters of an answer. A longer answer is invalid, and is never cut.
     """
-    text = normalized(reply)
-    if not text:
-        return Reading.invalid(reading.EMPTY)
-    text, has_reasoning = without_reasoning(text), contains_reasoning(text)
-    if not text.strip():
-        return Reading.invalid(reading.ONLY_REASONING if has_reasoning else reading.NO_ANSWER)
+    text = answer_text(reply)
+    if isinstance(text, Reading):
+        return text
     _, fields = extracted(text)
     named = {
         (field.rule, entry.strip())
@@ -35,7 +33,7 @@ def read(reply: str, most_characters: int) -> Reading:
     if len({answer for _, answer in named}) > 1:
         return Reading.invalid(reading.SEVERAL_ANSWERS)
     rule, answer = next(iter(sorted(named, reverse=True)), ("whole_reply", text.strip()))
-    if len(answer.encode("utf-16-le")) // 2 > most_characters:
+    if n_characters(answer) > most_characters:
         return Reading.invalid(reading.OUT_OF_RANGE)
     return Reading(answer, rule)
 

@@ -3,6 +3,8 @@
 import unicodedata
 from dataclasses import dataclass
 
+from batteries.tasks.question import n_characters
+
 _RIGHT_TO_LEFT = frozenset({"R", "AL"})
 
 
@@ -46,7 +48,7 @@ class TypedText:
             case _:
                 is_text = press.isprintable() and (len(press) == 1 or not press.isascii())
                 typed = press if is_text else ""
-        if not typed or _length(self.text + typed) > most_characters:
+        if not typed or n_characters(self.text + typed) > most_characters:
             return self
         return TypedText(before + typed + behind, self.cursor + len(typed))
 
@@ -72,7 +74,3 @@ class TypedText:
 
 
 NO_TEXT = TypedText()
-
-
-def _length(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
