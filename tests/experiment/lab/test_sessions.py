@@ -98,7 +98,9 @@ def test_a_complete_session_of_each_task(laboratory, fingers, name):
     study = load_study(laboratory.folder)
     with closing(sqlite3.connect(study.store_path)) as store:
         group, seed, status = store.execute('SELECT "group", seed, status FROM sessions').fetchone()
-        timings = store.execute("SELECT rt_ms, fixation_ms, frame_ms, onset_source, input FROM responses").fetchall()
+        timings = store.execute(
+            "SELECT rt_ms, fixation_ms, frame_ms, frames_dropped, onset_source, input FROM responses"
+        ).fetchall()
         signals = store.execute("SELECT trial_index, signals FROM responses WHERE signals LIKE '%rules%'").fetchall()
     assert status == "completed"
     if study.definition.timeline.rules:
@@ -108,9 +110,10 @@ def test_a_complete_session_of_each_task(laboratory, fingers, name):
         assert signals == []
     plan = plan_session(study, group, seed)
     assert [row[0] for row in laboratory.rows()] == list(range(len(plan.trials)))
-    for rt_ms, fixation_ms, frame_ms, onset_source, input_ in timings:
+    for rt_ms, fixation_ms, frame_ms, frames_dropped, onset_source, input_ in timings:
         assert 0 < rt_ms < 60_000 and (onset_source, input_) == ("flip", "key")
-        assert abs(fixation_ms - 200) < 30 * frame_ms  # a sanity check: other tests run at the same time
+        # On a busy machine, a fixation is longer than intended, and the row says by how many frames.
+        assert -frame_ms < fixation_ms - 200 < (frames_dropped + 1) * frame_ms
     (table,) = (laboratory.folder / "data" / "lab").glob("*.csv")
     assert table.read_bytes().startswith(b"\xef\xbb\xbf"), "Excel needs a byte-order mark"
     with table.open(encoding="utf-8-sig", newline="") as file:
