@@ -107,6 +107,26 @@ def test_published_plugins_record_what_a_participant_does(visit: Any, tmp_path: 
         check(tried[name], row)
 
 
+def test_a_plugins_picture_is_decoded_before_the_fixation_ends(visit: Any, tmp_path: Path, rows: Any) -> None:
+    (row,) = (row for row in TRIED["pictures"] if row.name == "image-keyboard-response")
+    folder = make_study(tmp_path / "study", [row])
+    with running_server(folder) as url:
+        visitor: Visitor = visit(url)
+        visitor.page.evaluate(SLOW_DECODING)
+        visitor.page.click("#consent-agree")
+        take(visitor, row)
+        visitor.page.locator("#completion-code").wait_for()
+        (stored,) = rows(folder)
+    assert stored["fixation_ms"] > DECODING_MS
+    assert stored["fixation_frames"] > stored["fixation_frames_intended"]
+
+
+DECODING_MS = 1500
+SLOW_DECODING = f"""() => {{
+  HTMLImageElement.prototype.decode = () => new Promise((resolve) => setTimeout(resolve, {DECODING_MS}));
+}}"""
+
+
 def check(tried: Tried, row: dict[str, Any], least_rt_ms: float = 0) -> None:
     """Check that a stored row has what the participant did, with a response time above `least_rt_ms`."""
     response = json.loads(row["response"])

@@ -7,8 +7,6 @@ export type Port = `${Side}-${number}`;
 export type Cell = [row: number, column: number];
 export type ArrowKey = "ArrowUp" | "ArrowDown" | "ArrowLeft" | "ArrowRight";
 
-export const CARDINAL: Record<Side, string> = { north: "North", east: "East", south: "South", west: "West" };
-
 export function port(side: Side, position: number): Port {
   return `${side}-${position}`;
 }

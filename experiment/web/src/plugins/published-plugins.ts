@@ -91,7 +91,7 @@ export class ForeignTrial {
    */
   async begin<T>(display: HTMLElement, show: () => T): Promise<{ result: T }> {
     const { fixation_ms, frame_ms } = this.trial;
-    this.fixation = await showAfterFixation(display, () => ({ element: html("div"), media: this.files }), fixation_ms, frame_ms);
+    this.fixation = await showAfterFixation(display, () => ({ element: html("div"), ready: this.files.ready }), fixation_ms, frame_ms);
     this.visible_ms = this.fixation.end_ms + frame_ms;
     // This is still the frame in which the cross disappears.
     this.called_ms = performance.now();

@@ -62,7 +62,7 @@ export interface Fixation {
 /** What replaces the fixation cross. The cross stays until the pictures are decoded and the sounds can begin. */
 interface Replacement {
   element: HTMLElement;
-  ready?: Promise<unknown>;
+  ready: Promise<unknown>;
   /** Prepares sounds. Called in the frames before the onset, with the time stamp that the frame of the onset will have. */
   prepare?: (onset_ms: number) => void;
 }
@@ -87,8 +87,8 @@ export async function showAfterFixation(
     await painted();
   }
   const { element: stimulus, ready, prepare } = build();
-  let isReady = ready === undefined;
-  void ready?.then(() => (isReady = true));
+  let isReady = false;
+  void ready.then(() => (isReady = true));
 
   let stamp_ms = start_ms;
   let frames_seen = 0;
