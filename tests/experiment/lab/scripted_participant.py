@@ -33,6 +33,7 @@ class ScriptedParticipant:
         self.sheet = sheet_for(self.study, size_px)
         self.size_px = size_px
         self.shots = {}
+        self._n_between = 0
 
     def run(self, environment=None):
         """Take the whole session, and return the stored responses."""
@@ -50,18 +51,17 @@ class ScriptedParticipant:
                 self.answer(plan.trials[begun])
                 self.last_change_s = time.monotonic()
             elif time.monotonic() - self.last_change_s > 0.8:  # A page, or feedback.
-                self.fingers.press("1" if plan is None and self.is_first_page() else "space", HELD_S)
-                if self.confidence_key:
-                    self.fingers.press(self.confidence_key, HELD_S)
+                self.fingers.press(self.key_between_trials(has_begun=plan is not None), HELD_S)
                 self.last_change_s = time.monotonic()
             time.sleep(0.01)
         assert process.exitcode == 0, output.read_text()
         return self.rows()
 
-    def is_first_page(self):
-        """Alternate between the keys that agree and that turn pages."""
-        self._n_pages = getattr(self, "_n_pages", 0) + 1
-        return self._n_pages % 2 == 0
+    def key_between_trials(self, has_begun):
+        """Return one key. A second key at once could come when the next trial is on the screen already."""
+        keys = [*([self.confidence_key] if self.confidence_key else []), "space", *([] if has_begun else ["1"])]
+        self._n_between += 1
+        return keys[self._n_between % len(keys)]
 
     def answer(self, shown):
         """Give the answer to a trial; take a picture of the screen before the last key."""
