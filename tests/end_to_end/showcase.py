@@ -134,8 +134,7 @@ class ShowcaseParticipant:
             self.respond(item, RESPONSES[item.item_id])
             self.given.append(item.item_id)
         else:
-            if self.hand != "keyboard":
-                time.sleep(0.6)
+            time.sleep(0.15 if self.hand == "keyboard" else 0.6)
             self.press(STAGES[stage])
         return stage
 

@@ -114,6 +114,7 @@ def test_confidence_comes_before_the_feedback_of_a_practice_trial(visit: Any, tm
         page.keyboard.press("1")
         slider = page.locator("#rating-slider")
         slider.wait_for()
+        page.wait_for_timeout(100)  # input before the question is visible is ignored
         assert page.locator(".feedback").count() == 0
         page.keyboard.press("2")  # the answer cannot change any more
         slider.press("End")
@@ -124,7 +125,9 @@ def test_confidence_comes_before_the_feedback_of_a_practice_trial(visit: Any, tm
         page.wait_for_selector("#stimulus:not(.closed):has([data-option])")
         page.wait_for_timeout(100)
         page.keyboard.press("2")
-        page.locator("#rating-slider").press("Home")
+        slider.wait_for()
+        page.wait_for_timeout(100)
+        slider.press("Home")
         page.locator("#submit-response").click()
         page.locator("#completion-code").wait_for()
         stored = answered(rows(folder))

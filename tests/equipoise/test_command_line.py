@@ -304,10 +304,12 @@ def test_a_folder_of_the_user_with_the_name_of_a_package_is_not_imported(study_f
     assert done.returncode == 0, done.stderr
 
 
-def test_a_simulation_can_be_repeated_exactly(study_folder: Path, simulated_once: Path) -> None:
-    done = equipoise("simulate", study_folder, "-n", str(N_SIMULATED), "--seed", "5")
+def test_a_simulation_can_be_repeated_exactly(tmp_path: Path, simulated_once: Path) -> None:
+    folder = tmp_path / "study"
+    copy_sample_study("blackbox-predict", folder)
+    done = equipoise("simulate", folder, "-n", str(N_SIMULATED), "--seed", "5")
     assert done.returncode == 0, done.stderr
-    assert responses(study_folder) == responses(simulated_once)
+    assert responses(folder) == responses(simulated_once)
 
 
 MOCK_SUBJECTS = [

@@ -12,6 +12,8 @@ import equipoise as eq
 from batteries.errors import InputError
 from equipoise.cli.main import main
 from equipoise.commands import server_process
+from tests.equipoise.commands.coding.coding_studies import ANSWERS, collect, let_code
+from tests.equipoise.commands.coding.coding_studies import make_study as make_coded_study
 from tests.equipoise.commands.recruit.panel_study import id_of, make_panel_study, take
 from tests.equipoise.commands.store.commands import StoredStudy, answer, copied, done, make_small_study, on_a_file
 
@@ -105,6 +107,16 @@ def _recruited(name: str) -> Any:
     return calls[name]()
 
 
+def _coded(name: str) -> Any:
+    folder = make_coded_study(Path("glass"))
+    collect(folder, {"P1": ANSWERS["P1"]})
+    if name != "new":
+        eq.coding_new("glass", "reasons")
+    if name == "agreement":
+        let_code(folder)
+    return getattr(eq, f"coding_{name}")("glass", "reasons")
+
+
 def _read_back() -> Any:
     eq.export("study", "export")
     return eq.import_data("export", "trials.csv")
@@ -139,6 +151,9 @@ CALLS: dict[str, Callable[[StoredStudy, str], Any]] = {
     "battery_preview": lambda stored, _: _previewed(stored),
     "battery_variants": lambda stored, _: _varied(stored),
     "check": lambda _, __: eq.check("study", browser=False),
+    "coding_agreement": lambda _, __: _coded("agreement"),
+    "coding_new": lambda _, __: _coded("new"),
+    "coding_refresh": lambda _, __: _coded("refresh"),
     "demo": lambda _, __: eq.demo("demo", n_participants=4, keep_serving=False),
     "exclude": lambda _, __: eq.exclude("study", "fire alarm", panel_id="anna"),
     "export": lambda _, __: eq.export("study", "export"),

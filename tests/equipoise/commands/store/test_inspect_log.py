@@ -92,8 +92,8 @@ def test_the_log_marks_excluded_trials_and_names_nobody(empty: StoredStudy, tmp_
     from inspect_ai.log import read_eval_log
 
     answer(empty, "anna-of-the-panel", n_answers=100, then="complete")
-    answer(empty, "bert-of-the-panel", n_answers=6)
-    answer(empty, "carl-of-the-panel", n_answers=6, then="withdraw")
+    answer(empty, "bert-of-the-panel", n_answers=12)  # more than the practice trials
+    answer(empty, "carl-of-the-panel", n_answers=12, then="withdraw")
     path = tmp_path / "out" / "trials-human.eval"
     done("export", empty.folder, *empty.option, "--format", "inspect", "-o", tmp_path / "out")
     log = read_eval_log(str(path))
