@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 from playwright.sync_api import BrowserType
@@ -35,6 +35,12 @@ MINIBROWSER_BAR_PX = 38
 """Height of MiniBrowser's toolbar."""
 WEBDRIVER_KEYS = {"Enter": "\ue007", "Tab": "\ue004", "ArrowLeft": "\ue012", "ArrowRight": "\ue014"}
 """WebDriver's characters for keys without a character, by their names in `KeyboardEvent.key`."""
+TOUCH_SCREEN = """\
+user_pref("dom.w3c_touch_events.enabled", 1);
+user_pref("ui.primaryPointerCapabilities", 1);
+user_pref("ui.allPointerCapabilities", 1);
+"""
+"""Firefox's preferences for a touch screen without a mouse."""
 
 ENGINES = ("chromium", "firefox", "webkit")
 
@@ -157,6 +163,13 @@ class FirefoxWindow(Window):
         return reply["result"]
 
 
+class FirefoxTouchWindow(FirefoxWindow):
+    """A window of Firefox on a touch screen. All clicks are taps."""
+
+    def click_at(self, x_px: float, y_px: float) -> None:
+        self._command("input.performActions", context=self._context, actions=clicking(x_px, y_px, "touch"))
+
+
 class WebKitWindow(Window):
     """A window of WebKitGTK's MiniBrowser, controlled by WebDriver."""
 
@@ -192,14 +205,14 @@ def pressing(key: str) -> list[dict[str, Any]]:
     return [{"type": "key", "id": "keyboard", "actions": steps}]
 
 
-def clicking(x_px: float, y_px: float) -> list[dict[str, Any]]:
-    """Return WebDriver's actions for a click on a point of the viewport."""
+def clicking(x_px: float, y_px: float, pointer: Literal["mouse", "touch"] = "mouse") -> list[dict[str, Any]]:
+    """Return WebDriver's actions for a click or a tap on a point of the viewport."""
     steps = [
         {"type": "pointerMove", "x": round(x_px), "y": round(y_px), "duration": 0},
         {"type": "pointerDown", "button": 0},
         {"type": "pointerUp", "button": 0},
     ]
-    return [{"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": steps}]
+    return [{"type": "pointer", "id": pointer, "parameters": {"pointerType": pointer}, "actions": steps}]
 
 
 @contextmanager
@@ -219,18 +232,20 @@ def chromium_window(browser_type: BrowserType, *, touch: bool = False) -> Iterat
 
 
 @contextmanager
-def firefox_window() -> Iterator[FirefoxWindow]:
-    """Start Firefox. At the end, kill it."""
+def firefox_window(*, touch: bool = False) -> Iterator[FirefoxWindow]:
+    """Start Firefox, on a touch screen if `touch` is true. At the end, kill it."""
     path = shutil.which("firefox-esr") or shutil.which("firefox")
     if path is None:
         skip_but_never_in_ci("no Firefox was found; install the package firefox-esr")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         options = ["--headless", "--no-remote", "--remote-debugging-port", "0", "--profile", home]
         log = Path(home, "log")
+        if touch:
+            Path(home, "user.js").write_text(TOUCH_SCREEN, encoding="utf-8")
         with _killed_at_the_end([path, *options], {"HOME": home}, log):
             address = _address_in(log)
             with connect(f"{address}/session", max_size=None, compression=None) as socket:
-                yield FirefoxWindow(socket)
+                yield FirefoxTouchWindow(socket) if touch else FirefoxWindow(socket)
 
 
 @contextmanager

@@ -12,7 +12,11 @@ from tests.end_to_end.showcase import ITEMS, RESPONSES, Hand, ShowcaseParticipan
 from tests.engines import ENGINES, Launch
 from tests.server_process import running_server
 
-CASES = [*((engine, hand) for engine in ENGINES for hand in ("keyboard", "mouse")), ("chromium", "touch")]
+CASES = [
+    *((engine, hand) for engine in ENGINES for hand in ("keyboard", "mouse")),
+    ("chromium", "touch"),
+    ("firefox", "touch"),
+]
 SCORES = {"pictures-as-options": 0, "order-of-size": 5 / 6, "two-pictures": 0, "ray": 0, "list-and-probe": 0.5}
 """The scores of the responses that are not fully right."""
 INPUTS = {"keyboard": "key", "mouse": "mouse", "touch": "touch"}
