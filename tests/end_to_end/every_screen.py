@@ -8,6 +8,7 @@ edge of the window. `test_every_screen.py` takes the same walk, and checks what 
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from io import BytesIO
 from itertools import product
 from pathlib import Path
@@ -20,13 +21,15 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route
 
 from equipoise.studies import copy_sample_study
 from tests.browser import chromium_path, running_chromium
+from tests.end_to_end.test_accessibility import make_study_with_screens, take_screens
 from tests.end_to_end.test_pictures_and_sounds import take as take_pictures
 from tests.end_to_end.test_question_tasks import copy_question_study
 from tests.end_to_end.test_question_tasks import take as take_questions
-from tests.end_to_end.visitor import DESKTOP, Visitor, Walker
+from tests.end_to_end.visitor import DESKTOP, Visitor, Walker, measure_screen, pass_sound_check
 from tests.end_to_end.whole_study import PRACTICE, make_whole_study
 from tests.picture_study import make_picture_study
 from tests.server_process import running_server
+from tests.timed_study import TONE, choice, make_timed_study
 
 SIZES = [(390, 664), (390, 844), (844, 390), (768, 1024), (1280, 800)]
 """Width and height of a small phone, a phone, a phone on its side, a tablet and a laptop."""
@@ -51,21 +54,14 @@ class Screens:
         self._browser, self._folder, self._language, self._look = browser, folder, language, look
         self._seen: set[str] = set()
 
-    def every_page(self) -> None:
-        """Show every page."""
-        self.study_with_every_part()
-        self.end_pages()
-        self.questions()
-        self.pictures()
+    def samples(self) -> None:
+        """Show the pages of sample studies, up to the second question."""
         for name in ("blackbox-predict", "intuition-single", "intuition-double"):
-            self.sample(name)
-
-    def sample(self, name: str) -> None:
-        """Show the pages of a sample study, up to the second question."""
-        copy_sample_study(name, self._folder / name)
-        self._translate(self._folder / name)
-        with self._visitor(self._folder / name) as visitor:
-            Walker(visitor, on_stage=lambda stage: self._stage(visitor.page, name, stage)).to_trial(2)
+            copy_sample_study(name, self._folder / name)
+            self._translate(self._folder / name)
+            with self._visitor(self._folder / name) as visitor:
+                on_stage = partial(self._stage, visitor.page, name)
+                Walker(visitor, on_stage=on_stage).to_trial(2)
 
     def study_with_every_part(self) -> None:
         """Show all pages of a study with every part, its dialogs, and the pages of an error and of a withdrawal."""
@@ -155,6 +151,36 @@ class Screens:
         with self._visitor(folder) as visitor:
             take_pictures(visitor, "mouse", lambda name: self._show(visitor.page, f"picture-{name}"))
 
+    def screens(self) -> None:
+        """Show screens before a question, fast responses, recall and confidence."""
+        with self._visitor(make_study_with_screens(self._folder / "screens", self._language)) as visitor:
+            take_screens(visitor.page, lambda name: self._show(visitor.page, f"timed-{name}"))
+
+    def device(self) -> None:
+        """Show the sound check and the measurement of the screen."""
+        folder = make_timed_study(
+            self._folder / "device", [choice("sound", stimulus=[TONE])], f"language: {self._language}\n"
+        )
+        study = folder / "study.yaml"
+        text = study.read_text(encoding="utf-8")
+        study.write_text(text.replace("sound: false", "calibration: true"), encoding="utf-8")
+        with running_server(folder) as url:
+            with self._page(url) as visitor:
+                visitor.page.locator("#sound-none").click()
+                visitor.page.locator("#incompatible").wait_for()
+                self._show(visitor.page, "device-no-sound")
+            with self._page(url) as visitor:
+                page = visitor.page
+                page.locator("#sound-check").wait_for()
+                self._show(page, "device-sound-check")
+                pass_sound_check(page)
+                page.locator("#consent-agree, #page-next").first.click()
+                page.locator("#calibration").wait_for()
+                self._show(page, "device-calibration")
+                measure_screen(page)
+                page.locator("#distance-done").wait_for()
+                self._show(page, "device-distance")
+
     def _translate(self, folder: Path) -> None:
         text = (folder / "study.yaml").read_text(encoding="utf-8")
         text = re.sub(r"^language: .*\n", "", text, flags=re.MULTILINE)
@@ -196,6 +222,18 @@ class Screens:
         page.set_viewport_size(before)  # type: ignore[arg-type]
 
 
+PARTS: dict[str, Callable[[Screens], None]] = {
+    "whole": Screens.study_with_every_part,
+    "ends": Screens.end_pages,
+    "questions": Screens.questions,
+    "pictures": Screens.pictures,
+    "screens": Screens.screens,
+    "device": Screens.device,
+    "samples": Screens.samples,
+}
+"""Parts of the walk. Together, they show every page."""
+
+
 def take_pictures_of(folder: Path, name_of_run: str, percent: int) -> Look:
     """Return a function that writes one file with all pictures of a page."""
 
@@ -229,9 +267,10 @@ def main(folder: Path, languages: tuple[str, ...]) -> None:
         # Pictures lose a text size that is set while the browser runs.
         flag = f"--blink-settings=defaultFontSize={16 * percent // 100}"
         with running_chromium(chromium_path(), flag) as browser, TemporaryDirectory() as studies:
-            Screens(
-                browser, Path(studies), language, take_pictures_of(folder, f"{language}-{percent}", percent)
-            ).every_page()
+            look = take_pictures_of(folder, f"{language}-{percent}", percent)
+            screens = Screens(browser, Path(studies), language, look)
+            for show in PARTS.values():
+                show(screens)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ axe-core finds about half of all problems. Other tests in this file check announ
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -126,11 +126,8 @@ def test_pictures_videos_and_several_answers_are_accessible(visit: Any, tmp_path
         take_pictures(visitor, "mouse", lambda name: look_at(visitor, f"picture-{name}"))
 
 
-@pytest.mark.parametrize("language", ["ar", "en"])
-@pytest.mark.parametrize("size", [PHONE, DESKTOP])
-def test_screens_fast_responses_recall_and_confidence_are_accessible(
-    visit: Any, tmp_path: Path, language: str, size: dict[str, int]
-) -> None:
+def make_study_with_screens(folder: Path, language: str) -> Path:
+    """Write a study with screens, fast responses, recall and confidence, whose practice has all of them."""
     screens = [{"parts": [{"text": "Remember these words."}, RED, TONE]}]
     items = [
         keypress("without prompt", "word", screens=screens, stimulus=[RED], stimulus_ms=50, mask=[MASK]),
@@ -138,39 +135,49 @@ def test_screens_fast_responses_recall_and_confidence_are_accessible(
         recall("Which words?", ["apple"]),
         choice("test"),
     ]
-    folder = make_timed_study(tmp_path / "study", items, f"language: {language}\n{CONFIDENCE}", practice=3)
-    name = f"timed-{language}-{size['width']}"
-    with running_server(folder) as url:
+    return make_timed_study(folder, items, f"language: {language}\n{CONFIDENCE}", practice=3)
+
+
+def take_screens(page: Page, look: Callable[[str], None]) -> None:
+    """Take the practice of the study with screens. `look` is called with the name of each page."""
+    page.locator("#page-next").click()
+    expect(page.locator(".buttons")).to_have_count(1)
+    page.locator(".server-html h1").wait_for()
+    page.locator("#page-next").click()
+    page.locator("#screen-continue").wait_for()
+    look("screen")
+    page.keyboard.press(" ")
+    page.locator(".keypress").wait_for()
+    look("keypress")
+    page.keyboard.press("f")
+    page.locator(".confidence").wait_for()
+    look("confidence")
+    page.keyboard.press("3")
+    page.locator(".verdict").wait_for()
+    look("keypress-feedback")
+    page.locator("#feedback-continue").click()
+    page.locator(".verdict.wrong").wait_for()
+    look("too-slow")
+    page.locator("#feedback-continue").click()
+    page.locator(".recall").wait_for()
+    for entry in ("apple", "a long entry with several words"):
+        page.keyboard.type(entry)
+        page.keyboard.press("Enter")
+    look("recall")
+    page.locator("#submit-response").click()
+    page.locator("[data-point='3']").click()
+    page.locator(".verdict").wait_for()
+    look("recall-feedback")
+
+
+@pytest.mark.parametrize("language", ["ar", "en"])
+@pytest.mark.parametrize("size", [PHONE, DESKTOP])
+def test_screens_fast_responses_recall_and_confidence_are_accessible(
+    visit: Any, tmp_path: Path, language: str, size: dict[str, int]
+) -> None:
+    with running_server(make_study_with_screens(tmp_path / "study", language)) as url:
         visitor: Visitor = visit(url, viewport=size)
-        page = visitor.page
-        page.locator("#page-next").click()
-        expect(page.locator(".buttons")).to_have_count(1)
-        page.locator(".server-html h1").wait_for()
-        page.locator("#page-next").click()
-        page.locator("#screen-continue").wait_for()
-        look_at(visitor, f"{name}-screen")
-        page.keyboard.press(" ")
-        page.locator(".keypress").wait_for()
-        look_at(visitor, f"{name}-keypress")
-        page.keyboard.press("f")
-        page.locator(".confidence").wait_for()
-        look_at(visitor, f"{name}-confidence")
-        page.keyboard.press("3")
-        page.locator(".verdict").wait_for()
-        look_at(visitor, f"{name}-keypress-feedback")
-        page.locator("#feedback-continue").click()
-        page.locator(".verdict.wrong").wait_for()
-        look_at(visitor, f"{name}-too-slow")
-        page.locator("#feedback-continue").click()
-        page.locator(".recall").wait_for()
-        for entry in ("apple", "a long entry with several words"):
-            page.keyboard.type(entry)
-            page.keyboard.press("Enter")
-        look_at(visitor, f"{name}-recall")
-        page.locator("#submit-response").click()
-        page.locator("[data-point='3']").click()
-        page.locator(".verdict").wait_for()
-        look_at(visitor, f"{name}-recall-feedback")
+        take_screens(visitor.page, lambda name: look_at(visitor, f"timed-{language}-{size['width']}-{name}"))
 
 
 @pytest.mark.parametrize("language", ["ar", "en"])

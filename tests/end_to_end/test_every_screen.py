@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.end_to_end.every_screen import SIZES, Screens
+from tests.end_to_end.every_screen import PARTS, SIZES, Screens
 from tests.end_to_end.test_accessibility import assert_without_violations, violations
 from tests.end_to_end.visitor import Visitor, Walker
 from tests.end_to_end.whole_study import make_whole_study
@@ -24,8 +24,9 @@ PROBLEMS = Path(__file__).with_name("layout_problems.js").read_text(encoding="ut
 
 
 @pytest.mark.parametrize("language", ["en", "ar"])
+@pytest.mark.parametrize("part", PARTS)
 def test_on_every_page_nothing_overlaps_and_nothing_is_cut_off(
-    chromium: Browser, tmp_path: Path, language: str
+    chromium: Browser, tmp_path: Path, part: str, language: str
 ) -> None:
     found: list[str] = []
     seen: list[str] = []
@@ -48,9 +49,9 @@ def test_on_every_page_nothing_overlaps_and_nothing_is_cut_off(
             if page.locator(selector).count() != 1:
                 found.append(f"{name} has no single {selector}")
 
-    Screens(chromium, tmp_path, language, look).every_page()
+    PARTS[part](Screens(chromium, tmp_path, language, look))
     assert not found, "\n".join(found)
-    assert len(seen) > 45
+    assert len(seen) > 3
 
 
 def test_a_screen_reader_gets_the_question_as_a_text_to_walk_through(visit: Any, tmp_path: Path) -> None:
