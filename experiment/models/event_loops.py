@@ -4,10 +4,12 @@ inspect-ai starts its own event loop, and a thread cannot run two event loops at
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 
 @contextmanager
@@ -24,3 +26,12 @@ def calls_outside_loops() -> Iterator[Callable[..., Any]]:
         return
     with ThreadPoolExecutor(1) as pool:
         yield lambda function, *arguments, **options: pool.submit(function, *arguments, **options).result()
+
+
+def run_in_new_loop(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine in a new event loop, and close the loop.
+
+    inspect-ai replaces `asyncio.run` by a function that leaves the loop open.
+    """
+    with asyncio.Runner() as runner:
+        return runner.run(coroutine)

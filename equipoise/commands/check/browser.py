@@ -30,7 +30,7 @@ from equipoise.commands.check.checklist import (
 from equipoise.commands.server_process import running_server
 from equipoise.progress_bar import progress_bar
 from experiment.load_study import load_study
-from experiment.models.event_loops import calls_outside_loops
+from experiment.models.event_loops import calls_outside_loops, run_in_new_loop
 from experiment.records import Kind, Status
 from experiment.study.definition import Study
 from server.settings import PREFIX
@@ -77,7 +77,7 @@ def browser_points(study: Study) -> list[Point]:
                 progress_bar("Taking the study in a browser", n_groups) as on_done,
                 calls_outside_loops() as call,
             ):
-                stopped = call(asyncio.run, _take_all(tried, url, on_done))
+                stopped = call(run_in_new_loop, _take_all(tried, url, on_done))
         except InputError as error:
             return [failed(BROWSER, *problem_and_fix(error)), not_checked(TIMING, "the study was not served.")]
         except _NoBrowserError as error:

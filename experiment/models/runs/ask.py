@@ -17,7 +17,7 @@ from inspect_ai.util import AdaptiveConcurrency
 from tenacity import RetryError
 
 from batteries.errors import InputError
-from experiment.models.event_loops import calls_outside_loops
+from experiment.models.event_loops import calls_outside_loops, run_in_new_loop
 from experiment.models.prompts.requests import Exchange, PromptRequest
 from experiment.models.request_ids import RequestId
 from experiment.models.runs.budget import Budget
@@ -134,7 +134,7 @@ def ask_missing(settings: RunSettings, model: Model, replies: KeptReplies, advan
         logging.getLogger("inspect_ai").setLevel(logging.ERROR)
         try:
             with calls_outside_loops() as call:
-                call(asyncio.run, asking.ask(missing))
+                call(run_in_new_loop, asking.ask(missing))
         except KeyboardInterrupt:
             asking.asked.is_interrupted = True
         finally:

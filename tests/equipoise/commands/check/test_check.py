@@ -36,8 +36,6 @@ def test_the_check_of_a_new_study_names_what_the_researcher_must_add_and_changes
     assert files_of(study_folder) == before
 
 
-# The command collects garbage, also that of browsers of earlier tests in the same process, whose sockets give warnings.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_the_command_prints_the_checklist_and_its_exit_code_is_1_if_a_point_failed(
     study_folder: Path, edit: Edit
 ) -> None:
