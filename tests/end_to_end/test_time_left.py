@@ -76,20 +76,26 @@ def test_practice_has_no_bar(visit: Any, url: str) -> None:
     expect(visitor.page.locator(".time-left")).to_have_count(0)
 
 
+LISTENING = """
+// Long waits are 50 times shorter, so that the test need not wait for the announcements.
+const wait = setTimeout;
+window.setTimeout = (run, ms) => wait(run, ms > 4000 ? ms / 50 : ms);
+window.said = [];
+new MutationObserver((changes) => {
+  for (const { target, addedNodes } of changes) {
+    if (target.matches?.(".time-left [role=status]") && addedNodes.length > 0) said.push(target.textContent);
+  }
+}).observe(document, { childList: true, subtree: true });
+"""
+
+
 def test_the_time_left_is_announced_only_at_half_of_the_time_and_before_the_end(visit: Any, url: str) -> None:
     visitor = at_a_question(visit(url))
     page = visitor.page
-    # Long waits are 50 times shorter, so that the test need not wait for the announcements.
-    page.context.add_init_script(
-        "const wait = setTimeout; window.setTimeout = (run, ms) => wait(run, ms > 4000 ? ms / 50 : ms);"
-    )
+    page.context.add_init_script(LISTENING)
     page.reload()
     page.locator("#page-next, #fullscreen-go").click()
     visitor.wait_for_trial()
-    page.evaluate(
-        "() => { const status = document.querySelector('.time-left [role=status]'); window.said = [];"
-        " new MutationObserver(() => said.push(status.textContent)).observe(status, { childList: true }); }"
-    )
     page.wait_for_timeout(900)
     language = page.evaluate("document.documentElement.lang")
     assert page.evaluate("said") == [texts_in(language, {}).say("time_left", seconds=seconds) for seconds in (15, 10)]

@@ -185,6 +185,8 @@ def measure_screen(page: Page, hand: Hand = "mouse", width_px: int = 400) -> Non
             assert box is not None
             thumb_px = 16  # the middle of the thumb moves over the width without the thumb
             x = thumb_px / 2 + (box["width"] - thumb_px) * (width_px - low) / (high - low)
+            if slider.evaluate("one => getComputedStyle(one).direction") == "rtl":
+                x = box["width"] - x
             slider.tap(position={"x": x, "y": 20}) if hand == "touch" else slider.click(position={"x": x, "y": 20})
         else:
             press("#card-larger" if now_px < width_px else "#card-smaller")
