@@ -63,7 +63,7 @@ export function hearsSound(container: HTMLElement): Promise<boolean> {
     };
     const onKey = (event: KeyboardEvent) => {
       const digit = digitOf(event);
-      if (digit !== null && digit <= MOST_TONES && !numbers[0]!.disabled && !event.repeat) answer(digit);
+      if (digit !== null && digit >= 1 && digit <= MOST_TONES && !numbers[0]!.disabled && !event.repeat) answer(digit);
     };
 
     document.addEventListener("keydown", onKey);
