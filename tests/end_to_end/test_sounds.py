@@ -240,7 +240,7 @@ def test_the_sound_check_can_be_done_with_the_keyboard(visit: Any, folder: Path)
         visitor.page.goto(url)
         for _ in range(2):
             number = heard(visitor, press_focused)
-            for key in ("0", "7", "0", str(number)):  # 0 and 7 are no answers
+            for key in ("0", "7", "0", str(number)):  # 0 and 7 are ignored
                 visitor.page.keyboard.press(key)
         expect(visitor.page.locator("#page-next")).to_be_visible()
 
