@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from experiment.models.event_loops import run_in_new_loop
+from experiment.models.event_loops import calls_outside_loops, run_in_new_loop
 
 
 async def this_loop() -> asyncio.AbstractEventLoop:
@@ -20,7 +20,8 @@ def leave_open(main: Coroutine[Any, Any, Any], **_: Any) -> Any:
 
 def test_the_loop_is_new_and_closed_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asyncio, "run", leave_open)
-    one, other = run_in_new_loop(this_loop()), run_in_new_loop(this_loop())
+    with calls_outside_loops() as call:
+        one, other = call(run_in_new_loop, this_loop()), call(run_in_new_loop, this_loop())
     assert one is not other
     assert one.is_closed()
     assert other.is_closed()
@@ -33,6 +34,6 @@ def test_an_error_closes_the_loop_and_is_raised() -> None:
         loops.append(asyncio.get_running_loop())
         raise ValueError("no")
 
-    with pytest.raises(ValueError, match="no"):
-        run_in_new_loop(fail())
+    with calls_outside_loops() as call, pytest.raises(ValueError, match="no"):
+        call(run_in_new_loop, fail())
     assert loops[0].is_closed()
