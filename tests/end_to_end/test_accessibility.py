@@ -170,8 +170,7 @@ def take_screens(page: Page, look: Callable[[str], None]) -> None:
     look("recall-feedback")
 
 
-@pytest.mark.parametrize("language", ["ar", "en"])
-@pytest.mark.parametrize("size", [PHONE, DESKTOP])
+@pytest.mark.parametrize(("language", "size"), [("ar", PHONE), ("en", DESKTOP)])
 def test_screens_fast_responses_recall_and_confidence_are_accessible(
     visit: Any, tmp_path: Path, language: str, size: dict[str, int]
 ) -> None:

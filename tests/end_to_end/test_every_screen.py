@@ -42,7 +42,8 @@ def test_on_every_page_nothing_overlaps_and_nothing_is_cut_off(
                 size, problems = page.evaluate(f"[{FONT_SIZE}, ({PROBLEMS})()]")
                 assert size == 16 * percent / 100
                 found.extend(f"{name}, {width} x {height}, {percent} %: {problem}" for problem in problems)
-        found.extend(f"{name}, text of 200 %: {problem}" for problem in violations(page))
+        if language == "en":  # the rules do not depend on the language
+            found.extend(f"{name}, text of 200 %: {problem}" for problem in violations(page))
         devtools.send("Page.setFontSizes", {"fontSizes": {"standard": 16}})
         devtools.detach()
         for selector in LANDMARKS:
