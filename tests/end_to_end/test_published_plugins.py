@@ -182,8 +182,9 @@ def test_other_engines_show_the_files_of_plugins(engine: str, tmp_path: Path, ro
         stored = {row["item_id"]: row for row in rows(folder)}
     assert stored.keys() == {row.name for row in WITH_BUTTONS}
     for tried in WITH_BUTTONS:
-        # Without a sound card, the clock of sounds does not run in these browsers, so a response time is 0.
-        check(tried, stored[tried.name], least_rt_ms=-1 if tried.name.startswith("audio-") else 0)
+        # Without a sound card, Firefox's clock of sounds does not run, so a response time is 0.
+        has_no_clock = engine == "firefox" and tried.name.startswith("audio-")
+        check(tried, stored[tried.name], least_rt_ms=-1 if has_no_clock else 0)
 
 
 @contextmanager
