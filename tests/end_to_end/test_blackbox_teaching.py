@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from equipoise.studies import copy_sample_study
 from tests.end_to_end.test_accessibility import assert_nothing_is_cut_off, assert_without_violations
 from tests.end_to_end.test_phone import BELOW_THE_FOLD, SMALL_PHONE
-from tests.end_to_end.visitor import Visitor, Walker, press_focused
+from tests.end_to_end.visitor import NOTHING_WAITS, Visitor, Walker, press_focused
 from tests.server_process import running_server
 
 TURNED = 2
@@ -180,12 +180,13 @@ def test_the_rules_open_during_a_trial_and_their_use_is_recorded(
     expect(page.locator("#submit-response")).to_be_disabled()
     page.locator("#show-rules").click()
     dialog.get_by_role("button", name="Close").click()
+    expect(page.locator("#stimulus")).to_be_focused()
     question = visitor.question
     for key in ("r", "Enter"):
         page.keyboard.press(key)
     visitor.next_question(question)
     visitor.answer_questions(1)
-    visitor.wait_until("!Object.keys(localStorage).some((key) => key.startsWith('equipoise-response-'))")
+    visitor.wait_until(NOTHING_WAITS)
     _, first, second = [one for one in visitor.sent_responses if one["trial_index"] < 3]
     assert first["signals"]["rules_opened"] == 2
     assert 300 <= first["signals"]["rules_ms"] <= first["rt_ms"], "the response time goes on"
@@ -217,6 +218,7 @@ def test_the_rules_close_when_the_time_is_over(visit: Any, study_folder: Path, e
         visitor.page.locator("#show-rules").click()
         visitor.next_question(question)
         expect(visitor.page.locator("#rules-dialog")).to_be_hidden()
+        visitor.wait_until(NOTHING_WAITS)
         first = next(one for one in visitor.sent_responses if one["trial_index"] == 1)
         assert first["missing"] == "deadline" and first["signals"]["rules_ms"] > 1_000
 
