@@ -36,7 +36,7 @@ NEW_GROUP := -c 'import os, sys; os.setsid(); os.execv(sys.executable, [sys.exec
 test: $(VENV)/installed-dev prerequisites $(LAB)/installed check  ## Check style, types and imports, then run all tests.
 	@echo "The tests of the laboratory run at the same time as the other tests. Their results are printed at the end."
 	@lab_results=$$(mktemp); trap 'kill -- -$$lab; exit 130' INT TERM; \
-	$(LAB)/bin/python $(NEW_GROUP) -m pytest -m lab tests/experiment/lab --ignore $(MEASURED) $(ARGS) > $$lab_results 2>&1 & lab=$$!; \
+	$(LAB)/bin/python $(NEW_GROUP) -m pytest --quiet -m lab tests/experiment/lab --ignore $(MEASURED) $(ARGS) > $$lab_results 2>&1 & lab=$$!; \
 	$(VENV)/bin/python -m pytest --numprocesses 4 --dist worksteal -m "not lab" $(ARGS); other=$$?; \
 	wait $$lab; lab=$$?; cat $$lab_results; rm $$lab_results; test $$other = 0 -a $$lab = 0
 	$(LAB)/bin/python -m pytest -m lab $(MEASURED) $(ARGS)
