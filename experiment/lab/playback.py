@@ -10,7 +10,7 @@ from batteries.stimulus.parts import kind_of
 from experiment.lab.hardware.video_player import VideoPlayer
 from experiment.lab.media.files import read_file
 from experiment.lab.media.sounds import decode_sound
-from experiment.lab.presentation import Onset, Played, Step, next_flip_ns, no_garbage_collection, present, utc_of
+from experiment.lab.presentation import Onset, Played, Step, next_flip_ns, no_garbage_collection, present
 from experiment.records import PlayedSound, Shown
 
 if TYPE_CHECKING:
@@ -111,11 +111,10 @@ class Playback:
         self._next = self._stimulus[1:]
         self._onset_ns = self._flipped_ns
         self._draw_ahead()
-        return (
-            replace(onset, onset_ns=self._onset_ns, shown_at=utc_of(self._onset_ns), screens=tuple(shown))
-            if others
-            else onset
-        )
+        if not others:
+            return onset
+        shown_at = self._window.anchor.utc_of(self._onset_ns)
+        return replace(onset, onset_ns=self._onset_ns, shown_at=shown_at, screens=tuple(shown))
 
     @property
     def shown(self) -> "Prepared":

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from experiment.lab.hardware.clock import intervals_ms, wait_until
@@ -149,7 +149,7 @@ def _achieved(window: "LabWindow", stamps_ns: list[int], n_intended: int, fixati
         dropped = round((shown_ms - fixation_ms) / window.frame_ms) if n_intended else 0
     return Onset(
         onset_ns=stamps_ns[-1],
-        shown_at=utc_of(stamps_ns[-1]),
+        shown_at=window.anchor.utc_of(stamps_ns[-1]),
         fixation_ms=shown_ms,
         fixation_frames=shown_frames,
         fixation_frames_intended=n_intended,
@@ -157,11 +157,6 @@ def _achieved(window: "LabWindow", stamps_ns: list[int], n_intended: int, fixati
         frames_dropped=max(0, dropped),
         frame_intervals_ms=tuple(frames_ms),
     )
-
-
-def utc_of(at_ns: int) -> datetime:
-    """Return the UTC time of a recent time by `time.perf_counter_ns`."""
-    return datetime.now(UTC) - timedelta(microseconds=(time.perf_counter_ns() - at_ns) / 1000)
 
 
 @contextmanager

@@ -108,6 +108,7 @@ class PsychoPyDisplay:
         if self._fixation is None or self._fixation[0] is not fixation:
             self._fixation = fixation, self._window.prepare(fixation.image)
         wait_until(self._confirmed_until_ns)
+        self._window.pointer_is_visible = False  # Until the participant moves it.
         self._inputs.clear()
         on_fixation: list[AtFlip] = []
         on_onset: list[AtFlip] = [self._inputs.reset]
@@ -120,6 +121,7 @@ class PsychoPyDisplay:
         return onset
 
     def _until_continued(self, step: Step, shown_ns: int, idle: Callable[[], None]) -> None:
+        self._inputs.ignore_double_press()
         self._inputs.reset(shown_ns)
         self._inputs.idle = idle
         press = self._inputs.wait(CONTINUE_KEYS, None, step.picture.regions)
@@ -175,7 +177,7 @@ def open_display(
     with (
         closing(open_trigger(trigger)) if trigger else nullcontext() as codes,
         closing(SoundOutput()) if plays_sounds(study) else nullcontext() as output,
-        LabWindow(size_px, screen=screen, monitor=monitor, mouse_visible=True) as window,
+        LabWindow(size_px, screen=screen, monitor=monitor) as window,
     ):
         viewing = viewing_of(monitor) if monitor else None
         sheet, inputs = sheet_for(study, window.size_px, viewing), InputDevices(window)

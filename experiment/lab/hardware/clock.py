@@ -5,10 +5,41 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Self
 
 AWAKE_S = 0.002
 """Last part of each wait, in seconds. In this part, `wait_until` polls the clock, because a sleep can end too late."""
+
+N_READINGS = 20
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """One moment by two clocks: `time.perf_counter_ns`, and the time of day in UTC.
+
+    The time of day is read only once in a visit. So the difference of two times in UTC is exact to 1 µs, even if the
+    system corrects the time of day during the visit.
+    """
+
+    at_ns: int
+    utc: datetime
+
+    @classmethod
+    def now(cls) -> Self:
+        """Read both clocks several times, and return the pair of readings with the least time between them."""
+        readings = []
+        for _ in range(N_READINGS):
+            before_ns, utc, after_ns = time.perf_counter_ns(), datetime.now(UTC), time.perf_counter_ns()
+            readings.append((after_ns - before_ns, (before_ns + after_ns) // 2, utc))
+        _, at_ns, utc = min(readings)
+        return cls(at_ns, utc)
+
+    def utc_of(self, at_ns: int) -> datetime:
+        """Return the UTC time of a time by `time.perf_counter_ns`."""
+        return self.utc + timedelta(microseconds=round((at_ns - self.at_ns) / 1000))
 
 
 def intervals_ms(stamps_ns: Sequence[int]) -> list[float]:

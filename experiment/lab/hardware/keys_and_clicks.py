@@ -1,59 +1,32 @@
 """Key presses and clicks, with their times by `time.perf_counter_ns`.
 
 If psychtoolbox works, it reads the keyboard in a separate thread and records the time of each press. Otherwise this
-program polls the window's events without a pause. A response box that acts as a keyboard counts as a keyboard.
+program polls the window's events without a pause. On Linux, the X server records the time of each event, so a press
+while the program draws has the right time, to 1 ms. A response box that acts as a keyboard counts as a keyboard.
 """
 
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-import psychopy.core
-from psychopy import event, logging
-from pyglet.window import key, mouse
-
-from experiment.lab.hardware.keyboard_backends import Backend, letters_by_ptb_code, ptb_obstacle
+from experiment.lab.hardware.key_names import name_by_place
+from experiment.lab.hardware.keyboard_backends import Backend, ptb_obstacle
+from experiment.lab.hardware.psychtoolbox_keys import PsychtoolboxKeys
+from experiment.lab.hardware.window_events import Stamped, WindowEvents
 from experiment.lab.input.typed_answers import CONTROL_ENTER
 from experiment.lab.screens.layout.screen_image import ESCAPE, RULES, Region
 
 if TYPE_CHECKING:
     from experiment.lab.hardware.window import LabWindow
 
-EDITING_KEYS = frozenset({ESCAPE, RULES, "return", "num_enter", "tab"})
-"""Keys for editing text that are not in `_MOTIONS`. All other keys produce text."""
-_MOTIONS = {
-    key.MOTION_LEFT: "left",
-    key.MOTION_RIGHT: "right",
-    key.MOTION_UP: "up",
-    key.MOTION_DOWN: "down",
-    key.MOTION_BEGINNING_OF_LINE: "home",
-    key.MOTION_END_OF_LINE: "end",
-    key.MOTION_BACKSPACE: "backspace",
-    key.MOTION_DELETE: "delete",
-}
-"""PsychoPy's names of the keys that move the text cursor or delete. A key that is held down repeats its motion."""
-KEYPAD_WITHOUT_NUM_LOCK = {
-    "num_insert": "num_0",
-    "num_end": "num_1",
-    "num_down": "num_2",
-    "num_page_down": "num_3",
-    "num_next": "num_3",
-    "num_left": "num_4",
-    "num_begin": "num_5",
-    "num_right": "num_6",
-    "num_home": "num_7",
-    "num_up": "num_8",
-    "num_page_up": "num_9",
-    "num_prior": "num_9",
-    "num_delete": "num_decimal",
-}
-"""Name of each keypad key with Num Lock, by the name that the window reports without Num Lock.
-
-The names from psychtoolbox do not depend on Num Lock.
-"""
 PTB_PAUSE_S = 0.0005
 """Pause between two polls of psychtoolbox, in seconds. The time of a click can be too late by up to this pause."""
+
+DOUBLE_PRESS_MS = 400
+"""Longest time between the two presses of a double press. After a new screen, the second press does not count."""
+REACTION_MS = 100
+"""A press sooner after the onset of a stimulus is not a reaction to it. A later press always counts."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +43,6 @@ class Press:
     input: Literal["key", "mouse"]
     text: str = ""
     """The typed text in the participant's keyboard layout. Only `InputDevices.wait_for_typing` sets this field."""
-
-
-@dataclass(frozen=True)
-class _Stamped:
-    at_ns: int
-    name: str
-    input: Literal["key", "mouse"]
-    text: str = ""
-    place_px: tuple[int, int] | None = None
-    is_drag: bool = False
-    """True if the mouse has moved while its button was held down."""
 
 
 class InputDevices:
@@ -107,29 +69,30 @@ class InputDevices:
     """
 
     def __init__(self, window: "LabWindow", backend: Backend | None = None) -> None:
-        self._window = window
         self._zero_ns = time.perf_counter_ns()
-        self._heard: list[_Stamped] = []
-        self._typed: list[_Stamped] = []
+        self._heard: list[Stamped] = []
+        self._last: Stamped | None = None
+        self._double: Stamped | None = None
+        """The press that ended the screen before; None on the first screen."""
+        self._double_until_ns = 0
         self.idle: Callable[[], object] | None = None
         """Function that is called again and again while the program waits for a press, such as for a video."""
-        self.n_focus_lost = 0
-        """Number of times the window has lost the focus since `clear`."""
-        self._away_since_ns: int | None = None
-        self._was_away = (0, 0)
         self.obstacle = None if backend else ptb_obstacle()
-        self._read_keys = _event_keys if backend == "event" or self.obstacle else self._opened_keys(backend)
-        self.backend = "event" if self._read_keys is _event_keys else "ptb"
-        self._is_typing = False
-        window.listen(on_mouse_press=self._clicked, on_mouse_drag=self._dragged, on_close=self._closed)
-        window.listen(on_text=self._has_typed, on_text_motion=self._has_moved, on_key_press=self._has_pressed)
-        window.listen(on_deactivate=self._lost_focus, on_activate=self._has_focus)
+        self._events = WindowEvents(window)
+        self._psychtoolbox = None if backend == "event" or self.obstacle else self._opened_psychtoolbox(backend)
+        self.backend = "event" if self._psychtoolbox is None else "ptb"
+
+    @property
+    def n_focus_lost(self) -> int:
+        """Number of times the window has lost the focus since `clear`."""
+        return self._events.n_focus_lost
 
     def clear(self) -> None:
-        """Discard all presses so far except an escape, and set `n_focus_lost` to 0."""
+        """Discard all presses so far except an escape, and set `n_focus_lost` to 0. A new screen begins."""
+        self.ignore_double_press()
         self._listen()
         self._heard = [each for each in self._heard if each.name == ESCAPE]
-        self.n_focus_lost = 0
+        self._events.n_focus_lost = 0
 
     def reset(self, at_ns: int) -> None:
         """Set time zero to `at_ns`, a time by `time.perf_counter_ns`.
@@ -137,6 +100,12 @@ class InputDevices:
         Presses before time zero are then ignored, except an escape.
         """
         self._zero_ns = at_ns
+        self._double_until_ns = min(self._double_until_ns, at_ns + REACTION_MS * 1_000_000)
+
+    def ignore_double_press(self) -> None:
+        """Begin a new screen: the second press of a double press on the screen before does not count."""
+        self._double = self._last
+        self._double_until_ns = 0 if self._last is None else self._last.at_ns + DOUBLE_PRESS_MS * 1_000_000
 
     def reset_on_flip(self, window: "LabWindow") -> None:
         """Set time zero at the window's next flip."""
@@ -146,22 +115,22 @@ class InputDevices:
         """Discard presses before time zero, and return how many of these presses would have been responses.
 
         Presses between `clear` and time zero are counted. Call this method directly after the flip that sets time zero.
-        No device is polled during a flip, so clicks, and key presses without psychtoolbox, get the time of the next
-        poll. This method counts all of them that were made during the flip as presses before time zero.
+        No device is polled during a flip. So without psychtoolbox and without the X server, presses get the time of the
+        next poll. This method counts all of them that were made during the flip as presses before time zero.
         """
         self._listen()
         early = [each for each in self._heard if each.name != ESCAPE and self._is_early(each)]
         self._heard = [each for each in self._heard if each not in early]
         answers = [region for region in regions if region.name not in {ESCAPE, RULES}]
-        return sum(
-            each.name in keys if each.place_px is None else region_at(each.place_px, answers) is not None
+        chosen = [
+            _accepted_name(each, keys) if each.place_px is None else region_at(each.place_px, answers)
             for each in early
             if not each.is_drag
-        )
+        ]
+        return sum(bool(each) for each in chosen)
 
-    def _is_early(self, each: _Stamped) -> bool:
-        has_own_stamp = self.backend == "ptb" and each.input == "key"
-        return not has_own_stamp or self._since_zero_ms(each.at_ns) < 0
+    def _is_early(self, each: Stamped) -> bool:
+        return not each.has_own_time or self._since_zero_ms(each.at_ns) < 0
 
     def poll_ms(self, n_polls: int) -> float:
         """Return the mean time between two polls of the keyboard. Presses during the measurement are discarded."""
@@ -186,7 +155,7 @@ class InputDevices:
         regions
             Clickable regions.
         """
-        return self._wait(self._listen, lambda each: keys is None or each.name in keys, until_ms, regions)
+        return self._wait(self._listen, keys, until_ms, regions)
 
     def wait_for_typing(self, until_ms: float | None = None, regions: Sequence[Region] = ()) -> Press | None:
         """Wait for a typed character, an editing key (`EDITING_KEYS`) or a click, and return this press.
@@ -201,16 +170,12 @@ class InputDevices:
         regions
             Clickable regions.
         """
-        self._is_typing = True
-        try:
-            return self._wait(self._listen_to_typing, lambda _: True, until_ms, regions)
-        finally:
-            self._is_typing = False
+        return self._wait(self._listen_to_typing, None, until_ms, regions)
 
     def _wait(
         self,
         listen: Callable[[], None],
-        counts: Callable[[_Stamped], bool],
+        keys: Collection[str] | None,
         until_ms: float | None,
         regions: Sequence[Region],
     ) -> Press | None:
@@ -218,8 +183,10 @@ class InputDevices:
             asked_ns = time.perf_counter_ns()
             listen()
             while self._heard:
-                press = self._taken(self._heard.pop(0), counts, until_ms, regions)
+                stamped = self._heard.pop(0)
+                press = self._taken(stamped, keys, until_ms, regions)
                 if press is not None:
+                    self._last = stamped
                     return press
             if until_ms is not None and self._since_zero_ms(asked_ns) >= until_ms:
                 return None
@@ -227,21 +194,26 @@ class InputDevices:
 
     def _taken(
         self,
-        each: _Stamped,
-        counts: Callable[[_Stamped], bool],
+        each: Stamped,
+        keys: Collection[str] | None,
         until_ms: float | None,
         regions: Sequence[Region],
     ) -> Press | None:
         rt_ms = self._since_zero_ms(each.at_ns)
         if each.name == ESCAPE:
             return Press(each.name, rt_ms, each.input)
-        if rt_ms < 0 or (until_ms is not None and rt_ms > until_ms):
+        if rt_ms < 0 or (until_ms is not None and rt_ms > until_ms) or self._is_double(each):
             return None
         if each.place_px is not None:
             region = region_at(each.place_px, regions)
             has_effect = region is not None and (not each.is_drag or region.follows_drag)
             return Press(region.name, rt_ms, "mouse") if region and has_effect else None
-        return Press(each.name, rt_ms, "key", each.text) if counts(each) else None
+        name = _accepted_name(each, keys)
+        return Press(name, rt_ms, "key", each.text) if name else None
+
+    def _is_double(self, each: Stamped) -> bool:
+        is_same = self._double is not None and (each.name, each.input) == (self._double.name, self._double.input)
+        return is_same and each.at_ns < self._double_until_ns
 
     def _since_zero_ms(self, at_ns: int) -> float:
         return (at_ns - self._zero_ns) / 1e6
@@ -252,73 +224,29 @@ class InputDevices:
         if self.backend == "ptb":
             time.sleep(PTB_PAUSE_S)
 
-    def _opened_keys(self, backend: Backend | None) -> Callable[[], list[_Stamped]]:
+    def _opened_psychtoolbox(self, backend: Backend | None) -> PsychtoolboxKeys | None:
         try:
-            return _PtbKeys()
+            return PsychtoolboxKeys()
         except OSError as error:
             if backend == "ptb":
                 raise
             self.obstacle = f"psychtoolbox cannot open the keyboard ({error})"
-            return _event_keys
+            return None
 
     def _listen(self) -> None:
-        self._hear([key for key in self._read_keys() if self._is_for_us(key)])
+        self._events.receive()
+        keys = self._events.taken_keys()  # The window receives the keys too if psychtoolbox reads them.
+        if self._psychtoolbox is not None:
+            # psychtoolbox also receives presses in other windows.
+            keys = [each for each in self._psychtoolbox.taken() if not self._events.was_away(each.at_ns)]
+        self._hear(keys)
 
     def _listen_to_typing(self) -> None:
-        keys = [each for each in _event_keys() if each.name in EDITING_KEYS]
-        self._hear([*keys, *self._typed])
+        self._events.receive()
+        self._hear(self._events.taken_typing())
 
-    def _hear(self, heard: list[_Stamped]) -> None:
-        self._heard = sorted([*self._heard, *heard], key=lambda each: each.at_ns)
-        self._typed.clear()
-
-    def _clicked(self, x: int, y: int, button: int, _modifiers: int) -> None:
-        if button == event.LEFT:
-            place_px = self._window.place_px(x, y)
-            self._heard.append(_Stamped(time.perf_counter_ns(), "", "mouse", place_px=place_px))
-
-    def _dragged(self, x: int, y: int, _dx: int, _dy: int, buttons: int, _modifiers: int) -> None:
-        if buttons & mouse.LEFT:
-            if self._heard and self._heard[-1].is_drag:
-                self._heard.pop()  # Only the last place counts.
-            place_px = self._window.place_px(x, y)
-            self._heard.append(_Stamped(time.perf_counter_ns(), "", "mouse", place_px=place_px, is_drag=True))
-
-    def _has_typed(self, text: str) -> None:
-        if text.isprintable():
-            self._typed.append(_Stamped(time.perf_counter_ns(), text, "key", text))
-
-    def _has_moved(self, motion: int) -> None:
-        if motion in _MOTIONS:
-            self._typed.append(_Stamped(time.perf_counter_ns(), _MOTIONS[motion], "key"))
-
-    def _has_pressed(self, symbol: int, modifiers: int) -> bool:
-        """Note Enter with the control key while a text is typed. PsychoPy would report it as Enter."""
-        is_control = bool(modifiers & (key.MOD_CTRL | key.MOD_COMMAND))
-        is_noted = self._is_typing and is_control and symbol in {key.RETURN, key.ENTER}
-        if is_noted:
-            self._typed.append(_Stamped(time.perf_counter_ns(), CONTROL_ENTER, "key"))
-        return is_noted  # True: PsychoPy does not receive the key.
-
-    def _lost_focus(self) -> None:
-        self.n_focus_lost += 1
-        self._away_since_ns = time.perf_counter_ns()
-
-    def _has_focus(self) -> None:
-        if self._away_since_ns is not None:
-            self._was_away = (self._away_since_ns, time.perf_counter_ns())
-            self._away_since_ns = None
-
-    def _is_for_us(self, key: _Stamped) -> bool:
-        """Return True if a key was pressed in this window. psychtoolbox also receives presses in other windows."""
-        if self._away_since_ns is not None and key.at_ns >= self._away_since_ns:
-            return False
-        return not self._was_away[0] <= key.at_ns < self._was_away[1]
-
-    def _closed(self) -> bool:
-        """Record an escape if the window is closed. So the participant is asked before the session ends."""
-        self._heard.append(_Stamped(time.perf_counter_ns(), ESCAPE, "mouse"))
-        return True
+    def _hear(self, heard: list[Stamped]) -> None:
+        self._heard = sorted([*self._heard, *heard, *self._events.taken_clicks()], key=lambda each: each.at_ns)
 
 
 def region_at(place_px: tuple[int, int], regions: Sequence[Region]) -> Region | None:
@@ -331,59 +259,11 @@ def region_at(place_px: tuple[int, int], regions: Sequence[Region]) -> Region | 
     return None
 
 
-def _event_keys() -> list[_Stamped]:
-    """Return the key presses that the window has received, in order."""
-    keys = event.getKeys(timeStamped=True)
-    now_ns, now_s = time.perf_counter_ns(), psychopy.core.getTime()
-    return [
-        _Stamped(now_ns - round((now_s - at_s) * 1e9), KEYPAD_WITHOUT_NUM_LOCK.get(name, name), "key")
-        for name, at_s in keys
-    ]
-
-
-class _PtbKeys:
-    """A function that returns the key presses that psychtoolbox has received, in order.
-
-    PsychoPy's `getKeys` is not used. It loses a press that ends before the next poll, such as a pulse of a response
-    box.
-
-    Raises
-    ------
-    OSError
-        If the keyboard cannot be opened.
-    """
-
-    def __init__(self) -> None:
-        from psychopy.hardware.exceptions import ManagedDeviceError  # noqa: PLC0415 - loads many modules
-        from psychopy.hardware.keyboard import Keyboard  # noqa: PLC0415 - starts psychtoolbox
-
-        try:
-            self._device: Any = Keyboard(backend="ptb").device
-        except (Exception, ManagedDeviceError) as error:  # ManagedDeviceError is not a subclass of Exception.
-            raise OSError(str(error)) from error
-        self._letters = letters_by_ptb_code()
-        self._held: dict[int, Any] = {}
-
-    def __call__(self) -> list[_Stamped]:
-        event.getKeys()  # The window receives the same keys; this call empties its queue.
-        self._device.dispatchMessages()
-        responses, self._device.responses = self._device.responses, []
-        now_ns, now_s = time.perf_counter_ns(), logging.defaultClock.getTime()
-        # When a key is released, psychtoolbox delivers the object of the key press a second time.
-        return [
-            _Stamped(now_ns - round((now_s - response.tDown) * 1e9), self._name_of(response), "key")
-            for response in responses
-            if self._is_press(response)
-        ]
-
-    def _is_press(self, response: Any) -> bool:
-        is_release = self._held.pop(id(response), None) is not None
-        if not is_release:
-            self._held[id(response)] = response
-        return not is_release
-
-    def _name_of(self, response: Any) -> str:
-        """Return PsychoPy's name of a key. If a key has no name, return its code as a name."""
-        if response.code in self._letters:
-            return self._letters[response.code]
-        return f"key_{response.code}" if response.name == "unknown" else str(response.name)
+def _accepted_name(each: Stamped, keys: Collection[str] | None) -> str | None:
+    """Return the name under which a key is accepted; None if it is not accepted."""
+    if each.is_command and each.name != CONTROL_ENTER:
+        return None
+    if keys is None or each.name in keys:
+        return each.name
+    by_place = name_by_place(each.name, each.keycode)
+    return by_place if by_place in keys else None

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import cycle, islice
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import pyglet
 from PIL import Image
@@ -22,8 +22,10 @@ from psychopy.visual.window import Window
 from pyglet import gl
 
 from batteries.errors import InputError
-from experiment.lab.hardware.clock import intervals_ms, wait_until
+from experiment.lab.hardware.clock import Anchor, intervals_ms, wait_until
 from experiment.lab.hardware.monitors import find_screen, nominal_hz
+from experiment.lab.hardware.native_events import NativeEvents
+from experiment.lab.hardware.psychopy_internals import drawn_image, hear_held_keys_once
 from experiment.lab.hardware.refresh_rate import BUSY_SHARES, N_BUSY_FLIPS, N_PLAIN_FLIPS, RESTS, Refresh, judge_refresh
 from experiment.lab.screens.layout.screen_image import Box
 from experiment.lab.screens.layout.sheet import PAPER
@@ -65,8 +67,6 @@ class LabWindow:
         Number of the screen, from 0.
     monitor
         Name of a monitor in PsychoPy's Monitor Center, whose calibration is used.
-    mouse_visible
-        True to show the mouse pointer.
     background
         Colour before the first image: red, green and blue from 0 to 255.
 
@@ -79,11 +79,15 @@ class LabWindow:
     size_px: tuple[int, int]
     """Width and height of the drawing area, in pixels."""
     refresh: Refresh
+    native_events: NativeEvents
+    """Time and physical key of the event that the window is receiving."""
     flip_ms: float
-    """Duration of a flip that does not wait for the screen, in ms.
+    """Duration of the first flip after a rest, in ms.
 
         If presentations are timed by the clock, each flip begins earlier by this duration.
     """
+    anchor: Anchor
+    """The moment by which the times of this window's flips are converted to UTC."""
 
     def __init__(
         self,
@@ -91,14 +95,12 @@ class LabWindow:
         *,
         screen: int = 0,
         monitor: str | None = None,
-        mouse_visible: bool = False,
         background: tuple[int, int, int] = PAPER,
     ) -> None:
         self.full_screen = size_px is None
         self.screen = screen
         self.monitor = monitor
         self._wanted_px = size_px
-        self._mouse_visible = mouse_visible
         self._background = background
         self._at_flip: list[AtFlip] = []
         self._flipped_ns = 0
@@ -239,8 +241,17 @@ class LabWindow:
 
     def drawn(self) -> Image.Image:
         """Return the image that the next flip will show. Call this method before the flip."""
-        frame: Image.Image = self._window._getFrame(buffer="back")
-        return frame.convert("RGB")
+        return drawn_image(self._window).convert("RGB")
+
+    @property
+    def pointer_is_visible(self) -> bool:
+        """True if the mouse pointer is visible."""
+        return bool(self._window.mouseVisible)
+
+    @pointer_is_visible.setter
+    def pointer_is_visible(self, is_visible: bool) -> None:
+        if is_visible != self.pointer_is_visible:
+            self._window.mouseVisible = is_visible
 
     def flip_intervals_ms(self, busy_ms: list[float]) -> list[float]:
         """For each duration in `busy_ms`, work for this duration and then flip. Return the intervals between flips."""
@@ -250,14 +261,23 @@ class LabWindow:
             stamps_ns.append(self.flip())
         return intervals_ms(stamps_ns)
 
-    def rested_intervals_ms(self, rests_ms: list[float]) -> list[float]:
-        """Flip twice after each rest. For each rest, return the interval between the two flips."""
-        intervals = []
+    def rested_flips_ms(self, rests_ms: list[float]) -> tuple[list[float], list[float]]:
+        """Flip twice after each rest.
+
+        Returns
+        -------
+        tuple
+            For each rest, the duration of the first flip in ms; and for each rest, the interval between the two flips.
+        """
+        durations, intervals = [], []
         for rest_ms in rests_ms:
             wait_until(time.perf_counter_ns() + round(rest_ms * 1e6))
-            intervals += self.flip_intervals_ms([0.0])
+            stamps_ns = [time.perf_counter_ns(), self.flip(), self.flip()]
+            duration_ms, interval_ms = intervals_ms(stamps_ns)
+            durations.append(duration_ms)
+            intervals.append(interval_ms)
             self.flip()  # The next rest begins after a flip that waited.
-        return intervals
+        return durations, intervals
 
     def dispatch_events(self) -> None:
         """Process the operating system's events for the window: clicks, keys, closing."""
@@ -297,8 +317,11 @@ class LabWindow:
                 f"The graphics driver has OpenGL {gl.gl_info.get_version()}, but 3.0 is needed. Fix: update the driver."
             )
         self._handle = self._window.winHandle
-        _hear_held_keys_once(self._handle)
-        self._window.mouseVisible = self._mouse_visible
+        if sys.platform.startswith("linux"):
+            hear_held_keys_once(self._handle)
+        self.native_events = NativeEvents(self._handle)
+        self.anchor = Anchor.now()
+        self.pointer_is_visible = False
         self._handle.activate()
         self.size_px = (int(self._window.size[0]), int(self._window.size[1]))
         self._framebuffer = gl.GLuint()
@@ -316,22 +339,11 @@ class LabWindow:
             frame_ms = statistics.median(plain_ms)
             shares = islice(cycle(BUSY_SHARES), N_BUSY_FLIPS)
             busy_ms = self.flip_intervals_ms([share * frame_ms for share in shares])
-            rested_ms = self.rested_intervals_ms([rest * frame_ms for rest in RESTS])
+            first_ms, rested_ms = self.rested_flips_ms([rest * frame_ms for rest in RESTS])
             self.refresh = judge_refresh(plain_ms, busy_ms, rested_ms, nominal)
-            self.flip_ms = min(frame_ms, self.frame_ms / 2)
+            self.flip_ms = min(statistics.median(first_ms), self.frame_ms / 2)
             if self.refresh.is_synchronised:
                 return
-
-
-def _hear_held_keys_once(handle: Any) -> None:
-    """Make the X server distinguish a key that is held down from a key that is pressed repeatedly.
-
-    pyglet requests this distinction only for its first connection to the X server.
-    """
-    if sys.platform.startswith("linux"):
-        from pyglet.window.xlib import XkbSetDetectableAutoRepeat  # noqa: PLC0415 - not on other systems
-
-        XkbSetDetectableAutoRepeat(handle._x_display, 1, None)
 
 
 def _require_monitor(name: str | None) -> None:

@@ -1,8 +1,11 @@
 """Fixation and stimulus in a window with a simulated clock, so that the time of each flip is known."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from experiment.lab import presentation
+from experiment.lab.hardware.clock import Anchor
 from experiment.lab.presentation import present
 
 FRAME_MS = 10.0
@@ -13,6 +16,7 @@ class FakeWindow:
     """A window whose flips wait for whole frames or not at all; flips can be late on request."""
 
     frame_ms = FRAME_MS
+    anchor = Anchor(0, datetime(2026, 11, 28, tzinfo=UTC))
 
     def __init__(self, pacing="frames", late_frames=None, flip_ms=1.0, late_ms=0.0):
         self.pacing = pacing

@@ -9,9 +9,13 @@ from dataclasses import asdict
 
 import numpy as np
 from PIL import Image
+from psychopy.hardware.keyboard import Keyboard
 from psychopy.visual.backends.pygletbackend import PygletBackend
+from pyglet.libs.x11 import xlib
 
 from batteries.errors import InputError
+from experiment.lab.hardware import keys_and_clicks as keys_module
+from experiment.lab.hardware import psychopy_internals
 from experiment.lab.hardware import window as window_module
 from experiment.lab.hardware.clock import wait_until
 from experiment.lab.hardware.keys_and_clicks import InputDevices
@@ -169,6 +173,21 @@ def waiting(hz, n_trials, n_queued=0):
         )
 
 
+def internals():
+    """Send whether the private parts of PsychoPy and pyglet are as `psychopy_internals` expects."""
+    measure_once()
+    with LabWindow() as window:
+        handlers = psychopy_internals.x_event_handlers(window._handle)
+        psychopy_internals.hear_held_keys_once(window._handle)
+        device = Keyboard(backend="ptb").device
+        found = {
+            "image": psychopy_internals.drawn_image(window._window).size == window.size_px,
+            "handlers": all(xlib.KeyPress in each for each in handlers),
+            "responses": psychopy_internals.taken_responses(device) == [] == device.responses,
+        }
+        send(found)
+
+
 def check():
     """Check the machine, and send the findings."""
     with LabWindow() as window:
@@ -212,6 +231,12 @@ def inputs(backend):
                 case "focus":
                     window.dispatch_events()
                     send({"n": heard.n_focus_lost})
+                case "double":
+                    keys_module.DOUBLE_PRESS_MS = command["ms"]
+                    send({})
+                case "work":
+                    send({})
+                    time.sleep(command["work_s"])
                 case "close":
                     window._handle.dispatch_event("on_close")
                 case "type":

@@ -83,6 +83,18 @@ class Fingers:
         self._display.sync()
         self._display._update_keymap(min(keys), max(keys) - min(keys) + 1)
 
+    def press_place(self, keycode: int) -> int:
+        """Press the key at a place of the keyboard, by the X server's number, and return the time."""
+        return self._tap(self._X.KeyPress, self._X.KeyRelease, keycode, HELD_S)
+
+    def write_on_keys(self, first: int, characters: list[list[str]]) -> None:
+        """Change the keyboard's layout: the X names of the characters of each key without and with Shift."""
+        for group in ("latin2", "cyrillic"):
+            self._XK.load_keysym_group(group)
+        mapping = [[self._XK.string_to_keysym(name) for name in names] for names in characters]
+        self._display.change_keyboard_mapping(first, mapping)
+        self._display.sync()
+
     def click(self, x_px: int, y_px: int, button: int = 1) -> int:
         """Click on a point of the screen, and return the time of the press, by `time.perf_counter_ns`."""
         self._xtest.fake_input(self._display, self._X.MotionNotify, x=x_px, y=y_px)

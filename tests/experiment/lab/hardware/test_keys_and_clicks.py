@@ -7,6 +7,7 @@ import pytest
 
 from tests.experiment.lab.xvfb import HELD_S, Fingers
 
+DOUBLE_PRESS_MS = 400
 SAME_CLOCK_MS = 250
 """Clocks with different zeros differ by seconds; `test_presentation.py` measures the accuracy of times."""
 
@@ -113,7 +114,7 @@ def test_keys_typed_in_another_window_are_not_a_response(heard, fingers):
 
 def test_two_presses_are_two_responses_in_order(heard, fingers):
     heard.begin()
-    for key in ("2", "1", "1"):
+    for key in ("3", "4", "4"):
         fingers.press(key, held_s=0.01)
     names = []
     for _ in range(3):
@@ -121,7 +122,53 @@ def test_two_presses_are_two_responses_in_order(heard, fingers):
         names.append(heard.press()["name"])
     heard.ask(until_ms=50)
     assert heard.press() is None
-    assert names == ["2", "1", "1"]
+    assert names == ["3", "4", "4"]
+
+
+@pytest.fixture
+def patient(heard):
+    """A window for which two presses within 10 s are a double press, so that a busy machine fails no test."""
+    heard.ask(do="double", ms=10_000)
+    heard.press()
+    yield heard
+    heard.ask(do="double", ms=DOUBLE_PRESS_MS)
+    heard.press()
+
+
+def test_the_second_press_of_a_double_press_is_not_a_press_on_the_next_page(patient, fingers):
+    patient.begin()
+    fingers.press("5")
+    patient.ask()
+    assert patient.press()["name"] == "5"
+    patient.clear()  # A new page begins.
+    fingers.press("5")
+    fingers.press("6")
+    patient.ask()
+    assert patient.press()["name"] == "6", "another key is no double press"
+
+
+def test_the_second_click_of_a_double_click_is_not_a_click_on_the_next_page(patient, fingers):
+    everywhere = [["all", [0, 0, 1024, 768]]]
+    patient.begin()
+    patient.ask(regions=everywhere)
+    fingers.click(30, 30)
+    assert patient.press()["input"] == "mouse"
+    patient.clear()
+    fingers.click(30, 30)
+    patient.ask(regions=everywhere, until_ms=3000)
+    assert patient.press() is None
+
+
+def test_after_the_onset_of_a_stimulus_the_same_key_is_a_response(patient, fingers):
+    patient.begin()
+    fingers.press("5")
+    patient.ask()
+    assert patient.press()["name"] == "5"
+    patient.begin()
+    time.sleep(0.15)
+    fingers.press("5")
+    patient.ask()
+    assert patient.press()["name"] == "5"
 
 
 def test_presses_before_the_onset_are_never_responses(heard, fingers):
@@ -159,9 +206,9 @@ def test_a_loss_of_the_focus_is_counted_until_the_next_trial(heard, fingers):
     heard.clear()
     heard.ask(do="focus")
     assert heard.press() == {"n": 0}
-    fingers.press("1")
+    fingers.press("8")
     heard.ask()
-    assert heard.press()["name"] == "1", "the window has the keyboard again"
+    assert heard.press()["name"] == "8", "the window has the keyboard again"
 
 
 def test_escape_before_the_onset_is_received(heard, fingers):
@@ -248,6 +295,82 @@ def test_letters_follow_the_keyboard_layout(make_screen, psychtoolbox, backend):
             program.reply()
             heard = Heard(program)
             assert [between(heard, fingers, key)[0]["name"] for key in ("a", "q", "1")] == ["a", "q", "1"]
+
+
+FRENCH = ["ampersand", "eacute", "quotedbl", "apostrophe", "parenleft", "minus", "egrave", "underscore", "ccedilla",
+          "agrave"]  # fmt: skip
+CZECH = ["plus", "ecaron", "scaron", "ccaron", "rcaron", "zcaron", "yacute", "aacute", "iacute", "eacute"]
+FIRST_DIGIT, FIRST_LETTERS = 10, 38
+DIGITS = list("1234567890")
+
+
+@pytest.mark.parametrize("backend", ["ptb", "event"])
+def test_keys_of_other_alphabets_count_by_their_place(make_screen, psychtoolbox, backend):
+    with (
+        make_screen() as screen,
+        closing(Fingers(screen.display)) as fingers,
+        screen.start("inputs", backend) as program,
+    ):
+        program.reply()
+        heard = Heard(program)
+        for row in (FRENCH, CZECH):
+            fingers.write_on_keys(FIRST_DIGIT, [list(pair) for pair in zip(row, DIGITS, strict=True)])
+            assert [pressed_at(heard, fingers, FIRST_DIGIT + n, DIGITS) for n in range(10)] == DIGITS
+        fingers.write_on_keys(FIRST_LETTERS, [["Cyrillic_ef"] * 2, ["Cyrillic_yeru"] * 2])
+        assert [pressed_at(heard, fingers, FIRST_LETTERS + n, ["a", "s"]) for n in range(2)] == ["a", "s"]
+
+
+def test_a_french_letter_never_counts_as_the_american_letter_at_its_place(make_screen):
+    with make_screen() as screen, closing(Fingers(screen.display)) as fingers:
+        fingers.swap("a", "q")
+        with screen.start("inputs", "event") as program:
+            program.reply()
+            heard = Heard(program)
+            assert pressed_at(heard, fingers, FIRST_LETTERS, ["a"], until_ms=500) is None
+            assert pressed_at(heard, fingers, FIRST_LETTERS, ["q"]) == "q"
+
+
+def pressed_at(heard, fingers, keycode, keys, until_ms=5000):
+    """Press the key at a place while the window waits for some keys; return the name that the window received."""
+    heard.begin()
+    heard.ask(keys=keys, until_ms=until_ms)
+    fingers.press_place(keycode)
+    press = heard.press()
+    return press and press["name"]
+
+
+@pytest.mark.parametrize("command", ["Control_L", "Alt_L", "Super_L"])
+def test_a_digit_with_a_command_key_is_not_an_answer(heard, fingers, command):
+    heard.begin()
+    fingers.hold(command, is_down=True)
+    fingers.press("7")
+    fingers.hold(command, is_down=False)
+    heard.ask(keys=["7"], until_ms=500)
+    assert heard.press() is None
+    heard.begin()
+    fingers.press("7")
+    heard.ask(keys=["7"])
+    assert heard.press()["name"] == "7", "the command key was released"
+
+
+def test_a_press_while_the_program_draws_has_its_own_time(heard, fingers):
+    zero_ns = heard.begin()
+    heard.ask(do="work", work_s=0.5)
+    heard.press()
+    time.sleep(0.05)
+    pressed_ns = fingers.press("9")
+    heard.ask(keys=["9"])
+    assert abs(heard.press()["rt_ms"] - (pressed_ns - zero_ns) / 1e6) < SAME_CLOCK_MS, "not the end of the drawing"
+
+
+def test_a_click_while_the_program_draws_has_its_own_time(heard, fingers):
+    zero_ns = heard.begin()
+    heard.ask(do="work", work_s=0.5)
+    heard.press()
+    time.sleep(0.05)
+    pressed_ns = fingers.click(20, 20)
+    heard.ask(regions=[["all", [0, 0, 100, 100]]])
+    assert abs(heard.press()["rt_ms"] - (pressed_ns - zero_ns) / 1e6) < SAME_CLOCK_MS
 
 
 def test_a_keyboard_that_psychtoolbox_cannot_open_is_read_by_the_window(screen):
