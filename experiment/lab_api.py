@@ -62,6 +62,12 @@ class SlotQuery(SessionQuery):
     )
 
 
+class SlotReply(_Reply):
+    """Reply to `GET /api/lab/slot` if the participant may begin or resume the session."""
+
+    study_digest: str | None = Field(default=None, description="Digest of the study that the server has.")
+
+
 class UploadedSession(_Request):
     """A session that was run on another machine and is uploaded to this server."""
 

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from werkzeug.exceptions import NotFound
 
 from batteries.files.file_reading import describe
-from experiment.lab_api import LabFields, LabStart, SessionQuery, SlotQuery
+from experiment.lab_api import LabFields, LabStart, SessionQuery, SlotQuery, SlotReply
 from experiment.records import Kind, Source
 from server.context import context
 from server.logs import logger
@@ -70,7 +70,7 @@ def check_slot() -> Response:
     query = _read_query(SlotQuery)
     with _refusals_for_experimenter(query):
         context().store.require_slot(context().study, _identity(query), query.session_number, query.group)
-    return jsonify({})
+    return jsonify(SlotReply(study_digest=context().study.digest).model_dump())
 
 
 @laboratory.post("/api/lab/session")

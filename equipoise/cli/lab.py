@@ -119,7 +119,10 @@ def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, 
     from equipoise.commands.lab.run import lab_run
 
     def warn(sentence: str) -> None:
+        """Print a warning. On a terminal, also ask, because the session must not begin with a wrong code."""
         click.echo(sentence, err=True)
+        if sys.stdin.isatty() and not click.confirm("Begin this session?", default=False, err=True):
+            raise InputError("no session has begun. Fix: run the command with the right code and session number.")
 
     try:
         visit = lab_run(study, visitor, setup, server, store, warn)

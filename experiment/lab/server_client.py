@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from batteries.errors import InputError
 from batteries.files.file_reading import describe
-from experiment.lab_api import Completion, LabStart, OpenSession, SessionQuery, SlotQuery, TrialFeedback
+from experiment.lab_api import Completion, LabStart, OpenSession, SessionQuery, SlotQuery, SlotReply, TrialFeedback
 from experiment.participant_api import (
     CompletionRequest,
     DemographicsRequest,
@@ -49,17 +49,23 @@ class LabClient:
         reply = self._get("/api/lab/session", SessionQuery, participant=participant, session_number=session_number)
         return None if reply.status_code == httpx.codes.NOT_FOUND else OpenSession.model_validate(_accepted(reply))
 
-    def require_slot(self, participant: str, session_number: int, group: int | None) -> None:
+    def require_slot(self, participant: str, session_number: int, group: int | None) -> str | None:
         """Raise an InputError if a participant cannot begin or resume a session now. Nothing is stored.
+
+        Returns
+        -------
+        str or None
+            Digest of the study that the server has; None for an older server, which does not send it.
 
         Raises
         ------
         InputError
             If there is no free slot, or the participant has completed this session or has withdrawn.
         """
-        _accepted(
-            self._get("/api/lab/slot", SlotQuery, participant=participant, session_number=session_number, group=group)
+        reply = self._get(
+            "/api/lab/slot", SlotQuery, participant=participant, session_number=session_number, group=group
         )
+        return SlotReply.model_validate(_accepted(reply)).study_digest
 
     def start(self, start: LabStart) -> OpenSession:
         """Begin, resume or upload a session.

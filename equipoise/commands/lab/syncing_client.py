@@ -67,11 +67,18 @@ class SyncingClient(LabClient):
             self._upload.upload()
         return here
 
-    def require_slot(self, participant: str, session_number: int, group: int | None) -> None:
-        if self._here.find(participant, session_number) is None:
-            self._reach(lambda: self._server.require_slot(participant, session_number, group))
-        else:  # A session that has begun continues without the server.
-            self._here.require_slot(participant, session_number, group)
+    def require_slot(self, participant: str, session_number: int, group: int | None) -> str | None:
+        if self._here.find(participant, session_number) is not None:
+            # A session that has begun continues without the server.
+            return self._here.require_slot(participant, session_number, group)
+        digest = self._reach(lambda: self._server.require_slot(participant, session_number, group))
+        if digest not in {None, self._study.digest}:
+            raise InputError(
+                f"the study `{self._study.name}` on this machine differs from the server's study (digests "
+                f"{self._study.digest[:12]}... and {str(digest)[:12]}...); no session has begun. Fix: use the same "
+                "study folder on both machines."
+            )
+        return digest
 
     def start(self, start: LabStart) -> OpenSession:
         if self._here.find(start.participant, start.session_number) is None:

@@ -1,6 +1,8 @@
 """Log of a laboratory session: the attempts at each trial, and every frame interval."""
 
 import json
+import os
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -36,9 +38,14 @@ class AttemptLog:
                     self._count(int(json.loads(line)["trial_index"]))
 
     def begin(self, trial_index: int) -> int:
-        """Log that a trial begins. Return the number of this attempt at the trial."""
+        """Log that a trial begins. Return the number of this attempt at the trial.
+
+        The line is put on the disk in a thread, because that takes time, and the participant may already respond.
+        """
         with self._keeping_problem(self._begun_file), _appended(self._begun_file) as file:
             file.write("\n" + json.dumps({"trial_index": trial_index}))
+            file.flush()
+            threading.Thread(target=_sync, args=(os.dup(file.fileno()),)).start()
         return self._count(trial_index)
 
     def n_begun(self, trial_index: int) -> int:
@@ -66,6 +73,13 @@ class AttemptLog:
     def _count(self, trial_index: int) -> int:
         self._n_begun[trial_index] = self.n_begun(trial_index) + 1
         return self._n_begun[trial_index]
+
+
+def _sync(descriptor: int) -> None:
+    """Put a file on the disk, so that a power cut does not lose it."""
+    with suppress(OSError):  # The next write reports a full disk.
+        os.fsync(descriptor)
+    os.close(descriptor)
 
 
 def _appended(path: Path) -> TextIO:

@@ -61,10 +61,16 @@ def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, A
     trials
         Rows of the view `trials`. Trials without a stored response are left out.
 
-    Notes ----- `key_resp.rt` and `fixation.duration` are in seconds. `key_resp.started` is the onset of the stimulus,
-    in seconds since the first onset of the session. The start of the session is not used, because it may be by a
-    server's clock. `frameRate` is the frame rate of the trial in Hz. `key_resp.keys` is the response: the number of the
-    option, or the port of the board. `key_resp.corr` is empty for an ungraded item.
+    Notes
+    -----
+    `key_resp.rt` and `fixation.duration` are in seconds. `key_resp.started` is the onset of the stimulus, in seconds
+    since the first onset of the session. The start of the session is not used, because it may be by a server's clock.
+
+    `frameRate` is the measured refresh rate in Hz, and `fixation.frames` is the measured number of frames. Both are
+    empty if flips did not wait for the screen, because then they cannot be measured.
+
+    `key_resp.keys` is the response: the number of the option, or the port of the board. `key_resp.corr` is empty for an
+    ungraded item.
     """
     factors = sorted({name for item in study.battery.items for name in item.factors})
     columns = [*BEFORE_FACTORS, *factors, *AFTER_FACTORS]
@@ -85,6 +91,7 @@ def write_psychopy_csv(path: Path, study: Study, heading: Heading, trials: Itera
 def _row(study: Study, heading: Heading, trial: Mapping[str, Any], first_shown_at: str | None) -> dict[str, Any]:
     item = study.battery.by_id[trial["item_id"]]
     response, device = json.loads(trial["response"]), heading.devices.get(trial["visit"])
+    is_measured = device is not None and device.pacing == "frames"
     return {
         "participant": heading.participant,
         "kind": heading.kind.value,
@@ -93,7 +100,7 @@ def _row(study: Study, heading: Heading, trial: Mapping[str, Any], first_shown_a
         "expName": study.name,
         "expVersion": study.definition.version,
         "psychopyVersion": device and device.psychopy_version,
-        "frameRate": trial["frame_ms"] and round(1000 / trial["frame_ms"], 3),
+        "frameRate": round(1000 / trial["frame_ms"], 3) if is_measured and trial["frame_ms"] else None,
         "group": heading.group,
         "seed": heading.seed,
         "trials.thisN": trial["trial_index"],
@@ -110,7 +117,7 @@ def _row(study: Study, heading: Heading, trial: Mapping[str, Any], first_shown_a
         "attempt": trial["attempt"],
         "visit": trial["visit"],
         "fixation.duration": _seconds(trial["fixation_ms"]),
-        "fixation.frames": trial["fixation_frames"],
+        "fixation.frames": trial["fixation_frames"] if is_measured else None,
         "fixation.framesDropped": trial["frames_dropped"],
     }
 

@@ -1,3 +1,6 @@
+import os
+import time
+
 from experiment.lab.session_files.attempt_log import AttemptLog
 
 
@@ -11,6 +14,24 @@ def test_attempts_are_counted_over_visits_and_an_incomplete_line_is_skipped(tmp_
     assert (second.n_begun(0), second.n_begun(1), second.n_begun(2)) == (1, 2, 0)
     assert second.begin(1) == 3
     assert AttemptLog(begun, frames).n_begun(1) == 3
+
+
+def test_the_start_of_a_trial_is_put_on_the_disk_and_nobody_waits_for_it(tmp_path, monkeypatch):
+    synced = []
+
+    def slow_sync(descriptor):
+        time.sleep(0.2)
+        synced.append(os.fstat(descriptor).st_ino)
+
+    monkeypatch.setattr(os, "fsync", slow_sync)
+    begun = tmp_path / "begun.jsonl"
+    log = AttemptLog(begun, tmp_path / "frames.csv")
+    assert log.begin(0) == 1
+    assert synced == [], "the participant may already respond"
+    patience = time.monotonic() + 10
+    while not synced and time.monotonic() < patience:
+        time.sleep(0.01)
+    assert synced == [begun.stat().st_ino]
 
 
 def test_frames_have_one_heading_over_visits(tmp_path):

@@ -36,6 +36,14 @@ def test_every_row_has_the_frame_rate_of_its_trial(visits):
     assert table["frameRate"].tolist() == [round(1000 / onset.frame_ms, 3) for onset in onsets]
 
 
+def test_what_cannot_be_measured_without_synchronised_flips_is_empty(lab, small):
+    study = load_study(small)
+    done = lab(study, device=DEVICE.model_copy(update={"pacing": "clock", "is_synchronised": False}))
+    table = pd.read_csv(done.table)
+    assert table[["frameRate", "fixation.frames"]].isna().all(axis=None)
+    assert table["fixation.duration"].notna().all()
+
+
 def test_every_row_has_the_psychopy_version_of_its_visit(visits):
     _, _, second = visits
     table = pd.read_csv(second.table, dtype="str")

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, _NamedTextIOWrapper
 
 from equipoise.cli.main import main
 from equipoise.commands.lab import run
@@ -29,7 +29,7 @@ SERVER = ["--server", "https://study.example.org"]
 def command(monkeypatch, small):
     """Return a function that runs the command with options."""
 
-    def give(*options, person=careful, participant="P01"):
+    def give(*options, person=careful, participant="P01", typed=None):
         displays = []
 
         @contextmanager
@@ -39,7 +39,11 @@ def command(monkeypatch, small):
 
         monkeypatch.setattr(run, "require_psychopy", lambda: None)
         monkeypatch.setitem(sys.modules, "experiment.lab.psychopy_display", SimpleNamespace(open_display=open_display))
-        result = CliRunner().invoke(main, ["lab", str(small), "--participant", participant, *options])
+        runner = CliRunner()
+        with monkeypatch.context() as patched:
+            if typed is not None:  # As on a terminal.
+                patched.setattr(_NamedTextIOWrapper, "isatty", lambda _: True)
+            result = runner.invoke(main, ["lab", str(small), "--participant", participant, *options], input=typed)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
         return SimpleNamespace(
             exit_code=result.exit_code, stdout=result.stdout, stderr=result.stderr, was_opened=bool(displays)
@@ -122,6 +126,27 @@ def test_a_code_that_looks_mistyped_causes_a_warning_only(command, earlier, part
     visit = command(*options, participant=participant)
     assert visit.exit_code == 0
     assert visit.stderr == (f"{notice}\n" if notice else "")
+
+
+@pytest.mark.parametrize(("typed", "begins"), [("y\n", True), ("n\n", False), ("\n", False)])
+def test_on_a_terminal_a_code_that_looks_mistyped_can_be_corrected(command, monkeypatch, typed, begins):
+    assert command(participant="P05").exit_code == 0
+    visit = command(participant="p05", typed=typed)
+    assert visit.was_opened == begins, "the question comes before the full screen"
+    assert "Check the code: p05 is new, but the store has P05." in visit.stderr
+    if not begins:
+        assert visit.exit_code == 2
+        assert "no session has begun. Fix: run the command with the right code and session number." in visit.stderr
+
+
+def test_a_server_with_another_version_is_refused_before_the_window_opens(command, server, small, edit):
+    with server() as (_, store):
+        edit(small / "study.yaml", 'version: "1.0"', 'version: "1.1"')
+        refused = command(*SERVER)
+        assert refused.exit_code == 2 and not refused.was_opened, "nobody consents to a session that cannot begin"
+        assert "differs from the server's study" in refused.stderr
+        assert "Fix: use the same study folder on both machines." in refused.stderr
+        assert store.sessions(load_study(small)) == []
 
 
 def test_the_command_writes_no_token_file(command, small):
