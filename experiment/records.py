@@ -172,6 +172,10 @@ class LabDevice(BaseModel):
     python_version: str = Field(max_length=100, description="Version of Python.")
     platform: str = Field(max_length=200, description="The operating system with its version.")
     text_font: str = Field(max_length=200, description="The font of the texts.")
+    clock_started_at: Moment | None = Field(
+        default=None,
+        description="Time of day at which the visit's clock was 0, UTC. The times of a trial's events count from it.",
+    )
     px_per_cm: float | None = Field(
         default=None, gt=0, le=1_000, description="Pixels per cm of the screen, from the PsychoPy monitor; else None."
     )
@@ -276,6 +280,29 @@ class PlayedSound(BaseModel):
     )
 
 
+class TrialEvent(BaseModel):
+    """An event of a laboratory trial, by a clock that never jumps."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    event: Literal["fixation", "screen", "stimulus", "mask", "blank", "response"] = Field(
+        description="What appeared on the screen, or the participant's response."
+    )
+    onset_us: int = Field(
+        ge=0, le=10**13, description="Time from the start of the visit's clock to the event, in microseconds."
+    )
+    offset_us: int | None = Field(
+        default=None,
+        ge=0,
+        le=10**13,
+        description="Time at which the next screen replaced it; None for the last screen and for a response.",
+    )
+    code: int | None = Field(default=None, ge=1, le=65_535, description="The event code that was sent, if any.")
+    code_us: int | None = Field(
+        default=None, ge=0, le=10**13, description="Time at which the code was sent, by the same clock."
+    )
+
+
 class Presentation(BaseModel):
     """The actual timing of a trial's screens and sounds."""
 
@@ -287,6 +314,9 @@ class Presentation(BaseModel):
     stimulus: Shown | None = Field(default=None, description="The stimulus, if it disappeared before the response.")
     mask: Shown | None = Field(default=None, description="The mask after the stimulus, if it disappeared.")
     sounds: tuple[PlayedSound, ...] = Field(default=(), max_length=50, description="The sounds of the stimulus.")
+    events: tuple[TrialEvent, ...] = Field(
+        default=(), max_length=200, description="The events of a laboratory trial, in the order of their times."
+    )
 
 
 class Response(BaseModel):

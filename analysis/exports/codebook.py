@@ -94,7 +94,7 @@ _TRIALS = (
             flip="flip of the laboratory window"),
     _column("received_at", "time", "Time at which the server stored the response", "UTC"),
     _column("frames_dropped", "whole number", "Missed frames during the fixation", "frames"),
-    _column("presentation", "JSON", "Actual timing of the trial's screens and sounds"),
+    _column("presentation", "JSON", "Actual timing of the trial's screens, sounds and (in the laboratory) events"),
     _column("stimulus_duration_ms", "number", "Actual duration of a stimulus that disappeared by itself", "ms"),
     _column("presentation_frames_off", "number",
             "Largest difference between an actual and an intended duration of the trial's screens", "frames"),

@@ -11,6 +11,7 @@ from experiment.lab.hardware.video_player import VideoPlayer
 from experiment.lab.media.files import read_file
 from experiment.lab.media.sounds import decode_sound
 from experiment.lab.presentation import Onset, Played, Step, next_flip_ns, no_garbage_collection, present
+from experiment.lab.trial_events import ScreenName
 from experiment.records import PlayedSound, Shown
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class Playback:
         The screens before the stimulus.
     stimulus
         The stimulus, and the steps that replace it (such as a mask).
+    at_flip
+        Function that returns the functions to call at the flip of an event, such as `stimulus`.
     """
 
     def __init__(
@@ -70,7 +73,9 @@ class Playback:
         folder: Path | None,
         screens: Sequence[Step],
         stimulus: Sequence[Step],
+        at_flip: Callable[[ScreenName], Sequence["AtFlip"]],
     ) -> None:
+        self._at_flip = at_flip
         self._window, self._output, self._folder = window, output, folder
         self._screens = [self._loaded(step) for step in screens]
         self._stimulus = [self._loaded(step) for step in stimulus]
@@ -83,31 +88,31 @@ class Playback:
         self,
         fixation: "Prepared",
         fixation_ms: float,
-        on_fixation: Sequence["AtFlip"],
-        on_onset: Sequence["AtFlip"],
         until_continued: UntilContinued,
     ) -> Onset:
         """Show the fixation, the screens and the stimulus. Return as soon as the stimulus is on the screen.
 
         Parameters
         ----------
-        fixation, fixation_ms, on_fixation, on_onset
+        fixation, fixation_ms
             As for `experiment.lab.presentation.present`.
         until_continued
             Function that returns when the participant ends a screen. Its arguments are the screen, the time of its
             flip, and a function to call again and again while it waits.
         """
         first, *others = [*self._screens, self._stimulus[0]]
-        at_first = on_onset if not others else ()
         onset = present(
-            self._window, fixation, first.prepared, fixation_ms, on_fixation, at_first, on_planned=first.plan
+            self._window,
+            fixation,
+            first.prepared,
+            fixation_ms,
+            self._at_flip("fixation"),
+            self._at_flip(first.step.event),
+            on_planned=first.plan,
         )
         self._flipped_ns = onset.onset_ns
-        shown = []
         with no_garbage_collection():
-            for following in others:
-                at_flip = on_onset if following is self._stimulus[0] else ()
-                shown.append(self._replace(following, at_flip, until_continued))
+            shown = [self._replace(following, until_continued) for following in others]
         self._next = self._stimulus[1:]
         self._onset_ns = self._flipped_ns
         self._draw_ahead()
@@ -127,7 +132,7 @@ class Playback:
         if self._next and duration_ms is not None and time.perf_counter_ns() >= self._call_ns(duration_ms):
             following = self._next.pop(0)
             following.plan(next_flip_ns(self._window, self._flipped_ns, duration_ms))
-            self._ended.append(self._flip_to(following, (), is_drawn=not following.videos))
+            self._ended.append(self._flip_to(following, is_drawn=not following.videos))
             self._draw_ahead()
         else:
             self._show_frames()
@@ -176,7 +181,6 @@ class Playback:
     def _replace(
         self,
         following: _LoadedStep,
-        at_flip: Sequence["AtFlip"],
         until_continued: UntilContinued,
     ) -> Shown:
         """Show the current screen to its end, and then the following step."""
@@ -184,7 +188,7 @@ class Playback:
         if duration_ms is None:
             until_continued(self._current.step, self._flipped_ns, self._show_frames)
             following.plan(time.perf_counter_ns())
-            return self._flip_to(following, at_flip)
+            return self._flip_to(following)
         following.plan(next_flip_ns(self._window, self._flipped_ns, duration_ms))
         has_videos = bool(self._current.videos or following.videos)
         if not has_videos:
@@ -194,7 +198,7 @@ class Playback:
             self._show_frames()
             if call_ns - time.perf_counter_ns() > 2_000_000:  # Near the flip, do not sleep: a sleep can end too late.
                 time.sleep(PAUSE_S)
-        return self._flip_to(following, at_flip, is_drawn=not has_videos)
+        return self._flip_to(following, is_drawn=not has_videos)
 
     def _call_ns(self, duration_ms: int) -> int:
         """Return the time at which the program calls the flip that ends the current step."""
@@ -202,11 +206,11 @@ class Playback:
         early_ms = self._window.frame_ms / 2 if self._window.pacing == "frames" else self._window.flip_ms
         return next_flip_ns(self._window, self._flipped_ns, duration_ms) - round(early_ms * 1e6)
 
-    def _flip_to(self, following: _LoadedStep, at_flip: Sequence["AtFlip"], is_drawn: bool = False) -> Shown:
+    def _flip_to(self, following: _LoadedStep, is_drawn: bool = False) -> Shown:
         """Show a step, end the current step, and return the actual timing of the current step."""
         if not is_drawn:
             self._draw(following)
-        for function in at_flip:
+        for function in self._at_flip(following.step.event):
             self._window.call_on_flip(function)
         flipped_ns = self._window.flip()
         frame_ms, intended_ms = self._window.frame_ms, self._current.step.duration_ms

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from experiment.lab.hardware.clock import intervals_ms, wait_until
 from experiment.lab.screens.layout.screen_image import ScreenImage
-from experiment.records import PlayedSound, Shown
+from experiment.records import PlayedSound, Shown, TrialEvent
 
 if TYPE_CHECKING:
     from experiment.lab.hardware.window import AtFlip, LabWindow, Prepared
@@ -47,6 +47,8 @@ class Step:
     """An image of a trial, with the sounds and videos that begin with it."""
 
     picture: ScreenImage
+    event: Literal["screen", "stimulus", "mask", "blank"]
+    """Name of the event at which the image appears."""
     duration_ms: int | None = None
     """Time until the next step, in ms; None for a step that the participant ends."""
     parts: Sequence[Mapping[str, Any]] = ()
@@ -60,6 +62,8 @@ class Played:
     steps: tuple[Shown, ...] = ()
     """The steps of the stimulus that ended before the response."""
     sounds: tuple[PlayedSound, ...] = ()
+    events: tuple[TrialEvent, ...] = ()
+    """All events of the trial, from the fixation to the response."""
 
 
 def present(

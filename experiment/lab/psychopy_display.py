@@ -4,6 +4,7 @@ import platform
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import psychopy
@@ -12,7 +13,7 @@ from experiment.lab.hardware.clock import wait_until
 from experiment.lab.hardware.keys_and_clicks import InputDevices, Press
 from experiment.lab.hardware.monitors import viewing_of
 from experiment.lab.hardware.sound_output import SoundOutput
-from experiment.lab.hardware.triggers import Trigger, TriggerEvent, code_of, open_trigger
+from experiment.lab.hardware.triggers import Trigger, open_trigger
 from experiment.lab.hardware.window import AtFlip, LabWindow, Prepared
 from experiment.lab.media.files import media_folder
 from experiment.lab.playback import Playback
@@ -22,6 +23,7 @@ from experiment.lab.screens.layout.screen_image import ESCAPE, ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.screen_before import CONTINUE_KEYS
 from experiment.lab.trial import Escaped
+from experiment.lab.trial_events import ScreenName, TrialEvents
 from experiment.plan import Phase
 from experiment.records import LabDevice
 from experiment.study.definition import Study
@@ -61,6 +63,8 @@ class PsychoPyDisplay:
         self._window = window
         self._output, self._media_folder = output, media_folder
         self._playback: Playback | None = None
+        self._events: TrialEvents | None = None
+        self._onset_ns = 0
         self._inputs = inputs
         self._trigger = trigger
         self.device = device
@@ -104,21 +108,25 @@ class PsychoPyDisplay:
     def fixate(
         self, fixation: ScreenImage, screens: Sequence[Step], stimulus: Sequence[Step], fixation_ms: int, phase: Phase
     ) -> Onset:
-        self._playback = playback = Playback(self._window, self._output, self._media_folder, screens, stimulus)
+        self._events = events = TrialEvents(self._window.anchor, self._trigger, phase)
+
+        def at_flip(name: ScreenName) -> Sequence[AtFlip]:
+            return [events.at_flip(name), *([self._begin_response] if name == "stimulus" else [])]
+
+        self._playback = playback = Playback(self._window, self._output, self._media_folder, screens, stimulus, at_flip)
         if self._fixation is None or self._fixation[0] is not fixation:
             self._fixation = fixation, self._window.prepare(fixation.image)
         wait_until(self._confirmed_until_ns)
         self._window.pointer_is_visible = False  # Until the participant moves it.
         self._inputs.clear()
-        on_fixation: list[AtFlip] = []
-        on_onset: list[AtFlip] = [self._inputs.reset]
-        if self._trigger is not None:
-            trigger, codes = self._trigger, {event: code_of(phase, event) for event in TriggerEvent}
-            on_fixation.append(lambda _: trigger.send(codes[TriggerEvent.FIXATION]))
-            on_onset.append(lambda _: trigger.send(codes[TriggerEvent.STIMULUS]))
-        onset = playback.present(self._fixation[1], fixation_ms, on_fixation, on_onset, self._until_continued)
+        onset = playback.present(self._fixation[1], fixation_ms, self._until_continued)
         self._inputs.idle = playback.step
         return onset
+
+    def _begin_response(self, onset_ns: int) -> None:
+        """Count response times from the onset of the stimulus."""
+        self._onset_ns = onset_ns
+        self._inputs.reset(onset_ns)
 
     def _until_continued(self, step: Step, shown_ns: int, idle: Callable[[], None]) -> None:
         self._inputs.ignore_double_press()
@@ -132,10 +140,10 @@ class PsychoPyDisplay:
     def stop(self) -> Played:
         self._inputs.idle = None
         playback, self._playback = self._playback, None
-        if playback is None:
+        if playback is None or self._events is None:
             return Played()
         self._shown = playback.shown
-        return playback.stop()
+        return replace(playback.stop(), events=self._events.recorded)
 
     def discard_early_presses(self, picture: ScreenImage, keys: Collection[str]) -> int:
         return self._inputs.discard_early_presses(keys, picture.regions)
@@ -144,9 +152,9 @@ class PsychoPyDisplay:
     def n_focus_lost(self) -> int:
         return self._inputs.n_focus_lost
 
-    def mark_response(self, phase: Phase) -> None:
-        if self._trigger is not None:
-            self._trigger.send(code_of(phase, TriggerEvent.RESPONSE))
+    def mark_response(self, rt_ms: float) -> None:
+        if self._events is not None:
+            self._events.mark_response(self._onset_ns + round(rt_ms * 1e6))
 
 
 @contextmanager
@@ -202,6 +210,7 @@ def _device(window: LabWindow, inputs: InputDevices, sheet: Sheet) -> LabDevice:
         psychopy_version=psychopy.__version__,
         python_version=platform.python_version(),
         platform=platform.platform(),
+        clock_started_at=window.anchor.utc,
         text_font=sheet.typeface.regular.stem,
         px_per_cm=sheet.viewing.px_per_cm if sheet.viewing else None,
         distance_cm=sheet.viewing.distance_cm if sheet.viewing else None,

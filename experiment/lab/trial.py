@@ -89,8 +89,8 @@ class Display(Protocol):
     def n_focus_lost(self) -> int:
         """Number of times another window took the focus since the fixation."""
 
-    def mark_response(self, phase: Phase) -> None:
-        """Send the event code (trigger) that marks a response."""
+    def mark_response(self, rt_ms: float) -> None:
+        """Send the event code (trigger) that marks a response, and record the response among the trial's events."""
 
 
 class Escaped(Exception):
@@ -230,7 +230,7 @@ def run_trial(
     asking = shown.picture(sheet, TrialMoment())
     first = shown.picture(sheet, TrialMoment(is_reading=True)) if shown.reading_ms else asking
     screens, changes = steps_before(sheet, content), steps_after(sheet, item, shown.moment)
-    stimulus = [Step(first, content.get("stimulus_ms"), content.get("stimulus", ())), *changes]
+    stimulus = [Step(first, "stimulus", content.get("stimulus_ms"), content.get("stimulus", ())), *changes]
     try:
         onset = display.fixate(fixation, screens, stimulus, shown.timing.fixation_ms, shown.trial.phase)
         n_too_early = display.discard_early_presses(first, keys_of(item.task, content))
@@ -308,7 +308,7 @@ def _respond(
         before = state
         state = state_after(item.task, item.content, before, press.name, is_rtl=sheet.direction == "rtl")
         if state.response is not None:
-            display.mark_response(shown.trial.phase)
+            display.mark_response(press.rt_ms)
         if state != before and item.task != Keypress.name:  # A mask may be on the screen, which must not change.
             asking = shown.changed(sheet, state, before, asking)
             (display.redraw if state.response is None else display.confirm)(asking)
@@ -317,9 +317,11 @@ def _respond(
 
 
 def _presentation(onset: Onset, played: Played) -> Presentation | None:
-    """Return the timing of the screens, the sounds and the changes of the stimulus; None if there were none."""
+    """Return the timing of the screens, sounds, changes of the stimulus and events; None if there were none."""
     stimulus, mask = (*played.steps, None, None)[:2]
-    found = Presentation(screens=onset.screens, stimulus=stimulus, mask=mask, sounds=played.sounds)
+    found = Presentation(
+        screens=onset.screens, stimulus=stimulus, mask=mask, sounds=played.sounds, events=played.events
+    )
     return None if found == Presentation() else found
 
 

@@ -14,7 +14,7 @@ from experiment.lab.screens.trial_header import TrialMoment
 def steps_before(sheet: Sheet, content: dict[str, Any]) -> list[Step]:
     """Return the screens before the stimulus, in order."""
     return [
-        Step(screen_before(sheet, screen), screen["duration_ms"], screen["parts"])
+        Step(screen_before(sheet, screen), "screen", screen["duration_ms"], screen["parts"])
         for screen in content.get("screens", ())
     ]
 
@@ -24,8 +24,8 @@ def steps_after(sheet: Sheet, item: Item, moment: TrialMoment) -> list[Step]:
     content: dict[str, Any] = item.content
     if item.task != Keypress.name or content["stimulus_ms"] is None:
         return []
-    blank = Step(keypress(sheet, content, moment, ()))
+    blank = Step(keypress(sheet, content, moment, ()), "blank")
     if not content["mask"]:
         return [blank]
-    mask = Step(keypress(sheet, content, moment, content["mask"]), content["mask_ms"], content["mask"])
+    mask = Step(keypress(sheet, content, moment, content["mask"]), "mask", content["mask_ms"], content["mask"])
     return [mask] if content["mask_ms"] is None else [mask, blank]

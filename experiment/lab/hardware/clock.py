@@ -37,9 +37,13 @@ class Anchor:
         _, at_ns, utc = min(readings)
         return cls(at_ns, utc)
 
+    def us_until(self, at_ns: int) -> int:
+        """Return the time from the anchor to a time by `time.perf_counter_ns`, in whole microseconds."""
+        return round((at_ns - self.at_ns) / 1000)
+
     def utc_of(self, at_ns: int) -> datetime:
         """Return the UTC time of a time by `time.perf_counter_ns`."""
-        return self.utc + timedelta(microseconds=round((at_ns - self.at_ns) / 1000))
+        return self.utc + timedelta(microseconds=self.us_until(at_ns))
 
 
 def intervals_ms(stamps_ns: Sequence[int]) -> list[float]:

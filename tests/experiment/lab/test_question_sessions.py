@@ -1,7 +1,11 @@
 """Whole sessions of every task in a real window: each stored response equals what was entered."""
 
+import json
 import shutil
+from contextlib import closing
 from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -120,11 +124,39 @@ def test_the_actual_durations_of_screens_and_stimuli_are_stored(memory):
             else:
                 assert screen["frames_intended"] == round(duration_ms / frame_ms)
                 assert abs(screen["duration_ms"] - duration_ms) < 10 * frame_ms
-    assert rows["lexical-2"]["presentation"] is None
+    assert rows["lexical-2"]["presentation"].keys() == {"events"}
     for part, duration_ms in (("stimulus", 100), ("mask", 200)):
         shown, frame_ms = rows["lexical-1"]["presentation"][part], rows["lexical-1"]["frame_ms"]
         assert shown["frames_intended"] == round(duration_ms / frame_ms)
         assert abs(shown["duration_ms"] - duration_ms) < 10 * frame_ms
+
+
+EVENTS = {
+    "lexical-1": ["fixation", "screen", "screen", "stimulus", "mask", "blank", "response"],
+    "lexical-2": ["fixation", "stimulus", "response"],
+    "red-disc": ["fixation", "stimulus"],
+}
+
+
+def test_each_event_is_stored_with_its_time_to_a_microsecond(memory):
+    participant, rows = memory
+    with closing(participant.store()) as store:
+        (device,) = store.execute("SELECT device FROM visits").fetchone()
+    clock_started_at = datetime.fromisoformat(json.loads(device)["clock_started_at"])
+    for name, row in rows.items():
+        events = row["presentation"]["events"]
+        names = [event["event"] for event in events]
+        assert names == EVENTS.get(name, names), name
+        shown = [event for event in events if event["event"] != "response"]
+        for event, following in pairwise(shown):
+            assert event["offset_us"] == following["onset_us"] > event["onset_us"]
+        onset_us = next(event["onset_us"] for event in events if event["event"] == "stimulus")
+        assert (shown[0]["offset_us"] - shown[0]["onset_us"]) / 1000 == pytest.approx(row["fixation_ms"], abs=0.01)
+        if "response" in names:
+            assert (events[-1]["onset_us"] - onset_us) / 1000 == pytest.approx(row["rt_ms"], abs=0.01)
+        shown_at = clock_started_at + timedelta(microseconds=onset_us)
+        assert abs(datetime.fromisoformat(row["shown_at"]) - shown_at) <= timedelta(milliseconds=1)
+        assert not any("code" in event for event in events), "no device receives codes"
 
 
 def test_the_confidence_in_each_response_is_stored(memory):

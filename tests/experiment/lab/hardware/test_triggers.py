@@ -97,12 +97,12 @@ def test_a_code_is_followed_by_0_after_the_pulse():
 
 def test_the_end_of_a_pulse_does_not_shorten_a_later_code():
     port = Port()
-    trigger = LevelTrigger("port", port.set_level, lambda: None, pulse_ms=60)
+    trigger = LevelTrigger("port", port.set_level, lambda: None, pulse_ms=1000)
     trigger.send(21)
-    time.sleep(0.03)
+    time.sleep(0.05)
     trigger.send(22)
     assert port.wait_for(3) == [21, 22, 0]
-    time.sleep(0.05)
+    time.sleep(0.1)
     assert port.levels == [21, 22, 0]
 
 

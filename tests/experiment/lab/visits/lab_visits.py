@@ -171,8 +171,8 @@ class FakeDisplay:
     def stop(self):
         return Played()
 
-    def mark_response(self, phase):
-        self.codes.append(phase.value)
+    def mark_response(self, rt_ms):
+        self.codes.append(self.trials[-1])
         self.answers.append(self.pressed[-1])
 
 
