@@ -240,6 +240,8 @@ def test_buttons_on_a_touch_screen_respond_when_they_are_pressed(visit: Any, tmp
 DOUBLE_TAP = """
 addEventListener("DOMContentLoaded", () => {
   window.onsets = 0;
+  window.taps_ms = [];
+  document.addEventListener("pointerdown", (event) => window.taps_ms.push(event.timeStamp), true);
   new MutationObserver(() => {
     const button = document.querySelector("#stimulus [data-key=f]");
     if (button && button !== window.last) { window.last = button; window.onsets++; }
@@ -248,10 +250,22 @@ addEventListener("DOMContentLoaded", () => {
 """
 
 
+LONGEST_DOUBLE_TAP_MS = 300
+N_ATTEMPTS = 5
+
+
 def test_a_double_tap_answers_one_question(visit: Any, tmp_path: Path, rows: Any) -> None:
     """With a fixation of 0 ms, the next stimulus appears before the second tap."""
+    for attempt in range(N_ATTEMPTS):  # On a busy machine, the second tap can come too late for a double tap.
+        if double_taps(visit, tmp_path / str(attempt), rows):
+            return
+    raise AssertionError("this machine is too busy for a double tap")
+
+
+def double_taps(visit: Any, folder: Path, rows: Any) -> bool:
+    """Take a session with a double tap on the first question; return False if the second tap came too late."""
     items = [keypress(name, None) for name in ("one", "two", "three")]
-    folder = make_timed_study(tmp_path / "study", items, "timing: {fixation_ms: 0}\n")
+    folder = make_timed_study(folder, items, "timing: {fixation_ms: 0}\n")
     with taking(visit, folder, DOUBLE_TAP, **TOUCH) as visitor:
         page = visitor.page
         wait_for_stimulus(visitor, 600)
@@ -264,6 +278,9 @@ def test_a_double_tap_answers_one_question(visit: Any, tmp_path: Path, rows: Any
             page.wait_for_timeout(120)
         page.wait_for_timeout(400)
         visitor.wait_until(NOTHING_WAITS)
+        first_ms, second_ms = page.evaluate("taps_ms")[-2:]
+        if second_ms - first_ms >= LONGEST_DOUBLE_TAP_MS:
+            return False
         assert page.evaluate("onsets") == 2
         assert len(answered(rows(folder))) == 1
         page.locator("[data-key=j]").tap()
@@ -271,6 +288,7 @@ def test_a_double_tap_answers_one_question(visit: Any, tmp_path: Path, rows: Any
         page.locator("[data-key=j]").tap()
         page.locator("#completion-code").wait_for()
         assert [json.loads(row["response"]) for row in answered(rows(folder))] == ["word", "nonword", "nonword"]
+        return True
 
 
 @pytest.mark.parametrize("way", ["mouse", "tab and enter", "assistive technology"])

@@ -4,7 +4,6 @@ import dataclasses
 import importlib.util
 import json
 import shutil
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,11 +66,20 @@ def take(visitor: Visitor, row: Tried) -> None:
     page = visitor.page
     if row.shown:
         page.locator(row.shown).first.wait_for()
-        page.wait_for_timeout(100)  # input before the stimulus is visible is ignored
+        page.evaluate(COUNT_FRAMES)
+        visitor.wait_until(IS_VISIBLE)
         assert page.locator("body").evaluate(BROKEN_PICTURES) == []
     row.act(page)
 
 
+COUNT_FRAMES = """(() => {
+  window.framesSeen = 0;
+  const count = () => { window.framesSeen++; requestAnimationFrame(count); };
+  if (!window.isCounting) requestAnimationFrame(count);
+  window.isCounting = true;
+})()"""
+IS_VISIBLE = "window.framesSeen >= 12"
+"""JavaScript: so many frames later, the stimulus is visible also on a busy machine. Earlier input is ignored."""
 BROKEN_PICTURES = """body => [
   ...[...body.querySelectorAll("img")].filter((img) => !img.complete || img.naturalWidth === 0),
   ...[...body.querySelectorAll("canvas")].filter((canvas) => canvas.clientWidth !== canvas.width),
@@ -173,7 +181,8 @@ def test_other_engines_show_the_files_of_plugins(engine: str, tmp_path: Path, ro
         for _ in WITH_BUTTONS:
             window.wait_until(f'document.querySelector("{BUTTON_GROUP}:not([data-walked])") !== null && ({LOADED})')
             window.wait_until(PLAYS)
-            time.sleep(0.15)  # input before the stimulus is visible is ignored
+            window.evaluate(COUNT_FRAMES)
+            window.wait_until(IS_VISIBLE)
             window.evaluate(
                 f"""document.querySelectorAll("{BUTTON_GROUP}").forEach((one) => (one.dataset.walked = 1))"""
             )
