@@ -119,13 +119,14 @@ def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, 
     from equipoise.commands.lab.run import lab_run
 
     def warn(sentence: str) -> None:
-        """Print a warning. On a terminal, also ask, because the session must not begin with a wrong code."""
         click.echo(sentence, err=True)
-        if sys.stdin.isatty() and not click.confirm("Begin this session?", default=False, err=True):
-            raise InputError("no session has begun. Fix: run the command with the right code and session number.")
+
+    def may_begin() -> bool:
+        """Ask the experimenter on a terminal. A script cannot answer, so it goes on."""
+        return not sys.stdin.isatty() or click.confirm("Begin this session?", default=False, err=True)
 
     try:
-        visit = lab_run(study, visitor, setup, server, store, warn)
+        visit = lab_run(study, visitor, setup, server, store, warn, may_begin)
     except KeyboardInterrupt:
         raise InputError(
             f"the session was interrupted; the responses of {visitor.participant} are stored. Fix: run the same "

@@ -50,6 +50,7 @@ def lab_run(
     server: str | None = None,
     store: StoreAddress | None = None,
     warn: Callable[[str], None] = warnings.warn,
+    may_begin: Callable[[], bool] = lambda: True,
 ) -> LabVisit:
     """Run one visit of a participant in a PsychoPy window.
 
@@ -68,6 +69,8 @@ def lab_run(
     warn
         Function that receives each warning for the experimenter, such as a likely typing error in the participant
         code. The warnings come before the window opens.
+    may_begin
+        Function that is called after warnings, before the window opens. If it returns False, no session begins.
 
     Returns
     -------
@@ -77,7 +80,7 @@ def lab_run(
     Raises
     ------
     InputError
-        If PsychoPy is not installed, or the session cannot begin.
+        If PsychoPy is not installed, or the session cannot begin or may not begin.
     """
     study, setup = loaded(study), setup or Setup()
     check_tasks(study)
@@ -102,7 +105,11 @@ def lab_run(
             stack.callback(syncing.close)
         if visitor.kind is Kind.HUMAN:
             _refuse_early(lab_client, visitor)
-            _warn_of_typing_errors(study, opened, [here, *([there] if there else [])], visitor, warn)
+            doubts = _typing_errors(study, opened, [here, *([there] if there else [])], visitor)
+            for doubt in doubts:
+                warn(doubt)
+            if doubts and not may_begin():
+                raise InputError("no session has begun. Fix: run the command with the right code and session number.")
         withdrawals_waiting_for = upload_withdrawals(study, opened, there) if there else None
         problem = delete_withdrawn(study, opened)
         display, sheet = stack.enter_context(opening)
@@ -123,20 +130,22 @@ def _refuse_early(lab_client: LabClient, visitor: Visitor) -> None:
     lab_client.require_slot(visitor.participant, visitor.session_number, visitor.group)
 
 
-def _warn_of_typing_errors(
-    study: Study, store: Store, lab_clients: Sequence[LabClient], visitor: Visitor, warn: Callable[[str], None]
-) -> None:
-    """Warn of a likely typing error in the participant code or the session number.
+def _typing_errors(study: Study, store: Store, lab_clients: Sequence[LabClient], visitor: Visitor) -> list[str]:
+    """Return a sentence for each likely typing error in the participant code or the session number.
 
     After such an error, the store could contain one person as two participants.
     """
+    doubts = []
     code, session_number = visitor.participant, visitor.session_number
     others = {str(one["external_id"]) for one in store.identities(study) if one["id_kind"] == LAB}
     if session_number > 1 and not any(_has_begun(lab_client, code, session_number - 1) for lab_client in lab_clients):
-        warn(f"Check the code: {code} has no session {session_number - 1}, and this will be session {session_number}.")
+        doubts.append(
+            f"Check the code: {code} has no session {session_number - 1}, and this will be session {session_number}."
+        )
     alike = sorted(other for other in others if _bare(other) == _bare(code))
     if alike and code not in alike:
-        warn(f"Check the code: {code} is new, but the store has {' and '.join(alike)}.")
+        doubts.append(f"Check the code: {code} is new, but the store has {' and '.join(alike)}.")
+    return doubts
 
 
 def _has_begun(lab_client: LabClient, code: str, session_number: int) -> bool:
