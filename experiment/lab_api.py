@@ -94,7 +94,9 @@ class LabStart(SlotQuery):
         description="Digest of the study in the laboratory. For an upload, this is the digest of the revision with "
         "which the session began. Otherwise, this is the digest of the served study."
     )
-    consent_digest: str | None = Field(description="Digest of the shown consent; null if the study has no consent.")
+    consent_digest: str | None = Field(
+        description="Digest of the consent text for the laboratory; null if the study has no consent."
+    )
     kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(
         default=Kind.HUMAN, description="`human`, or `simulated` for a rehearsal."
     )

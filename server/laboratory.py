@@ -18,6 +18,7 @@ from werkzeug.exceptions import NotFound
 from batteries.files.file_reading import describe
 from experiment.lab_api import LabFields, LabStart, SessionQuery, SlotQuery
 from experiment.records import Kind, Source
+from experiment.study.definition import consent_digest
 from server.context import context
 from server.logs import logger
 from server.participants import participant_auth, participant_json, practice_criterion
@@ -87,10 +88,10 @@ def start() -> tuple[Response, int]:
             f"the laboratory's study differs from the server's study (version {study.definition.version} of "
             f"`{study.name}`, digest {study.digest[:12]}...). Fix: use the same study folder on both machines."
         )
-    if body.consent_digest != participant_json.consent_digest_of(*shown):
+    if body.consent_digest != consent_digest(*shown, Source.LAB):
         raise BadRequest(
-            "`consent_digest` is not the digest of the study's consent text. Fix: show the study's consent text, and "
-            "send the digest of this text."
+            "`consent_digest` is not the digest of the study's consent text for the laboratory. Fix: show the study's "
+            "consent text for the laboratory, and send the digest of this text."
         )
     token = secrets.token_urlsafe(32)
     begun = SessionStart(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
 from experiment.records import Source
-from experiment.study.definition import Study
+from experiment.study.definition import Study, consent_digest
 from experiment.study.demographics import DemographicQuestion
 from experiment.study.timeline import PracticeCriterion
 from server.app import create_app
@@ -60,7 +60,7 @@ class Experimenter:
 
     def body(self, participant: str = "P01", **more: Any) -> dict[str, Any]:
         """Return the body of a start."""
-        digest = self.http.get("/api/study").get_json()["consent_digest"]
+        digest = consent_digest(self.study.definition, self.study.texts, Source.LAB)
         fields = {"start_id": new_id(), "consent_digest": digest, "study_digest": self.study.digest}
         return fields | {"participant": participant, "device": DEVICE.model_dump()} | more
 
@@ -400,7 +400,7 @@ def test_a_start_with_another_study_is_refused(lab: Experimenter, any_store: Sto
     message = refused(lab.start(study_digest="0" * 64), 409)
     assert f"version 1.0 of `{lab.study.name}`" in message
     assert "differs from the server's study" in message
-    assert "study's consent text" in refused(lab.start(consent_digest="0" * 64), 422)
+    assert "study's consent text for the laboratory" in refused(lab.start(consent_digest="0" * 64), 422)
     assert held_by(any_store) == before
 
 

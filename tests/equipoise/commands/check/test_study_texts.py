@@ -80,6 +80,14 @@ def test_a_page_that_is_hard_to_read_needs_attention(sample_study: Study) -> Non
     assert "debrief.md needs a reading age of more than 18 years" in point.found
 
 
+@pytest.mark.parametrize(("source", "where"), [("web", "in the browser"), ("lab", "in the laboratory")])
+def test_each_section_of_a_page_is_judged_for_its_source(sample_study: Study, source: str, where: str) -> None:
+    page = f"It is over. Thank you.\n::: {source}\n{HARD}\n:::\n"
+    point = reading_age_point(with_texts(sample_study, debrief=page))
+    assert f"debrief.md {where} needs a reading age of more than 18 years." in point.found
+    assert point.found.count("needs a reading age") == 1
+
+
 def test_a_short_page_is_not_judged(sample_study: Study) -> None:
     assert reading_age_point(with_texts(sample_study, debrief=HARD[:93])).verdict is Verdict.PASSED
 

@@ -16,6 +16,7 @@ from experiment.lab.screens.text.fonts import DEJAVU
 from experiment.lab.screens.text.markdown import Block, blocks_of
 from experiment.lab.screens.text.paragraphs import Span
 from experiment.load_study import load_study
+from experiment.records import Source
 from experiment.study.blackbox_diagrams import diagram_of, is_diagram, steps_of
 from experiment.texts import texts_in
 from tests.paths import STUDIES
@@ -61,7 +62,8 @@ def text_of(*pictures):
 def test_all_pages_of_the_shipped_studies_can_be_read(study, size_px):
     loaded = load_study(STUDIES / study)
     sheet = replace(Sheet.of(loaded, size_px), rules_hint="")  # The program shows this hint in trials only.
-    for name, text in loaded.texts.items():
+    for name in loaded.definition.pages:
+        text = loaded.page(name, Source.LAB)
         drawn = pages(sheet, {name: text}, CONSENT, BACK, NEXT)
         diagrams = [token for token in MarkdownIt("commonmark").parse(text) if is_diagram(token)]
         assert len(drawn) <= 2 + len(diagrams)
@@ -239,7 +241,12 @@ def test_a_message_shows_its_actions(size_px, language):
 @pytest.mark.parametrize("study", ["blackbox-predict", "intuition-single", "intuition-double"])
 def test_whether_a_consent_is_one_page_does_not_depend_on_the_screen(study, size_px):
     loaded = load_study(STUDIES / study)
-    assert len(pages(Sheet.of(loaded, size_px), {"consent.md": loaded.texts["consent.md"]}, CONSENT, BACK, NEXT)) == 1
+    assert (
+        len(
+            pages(Sheet.of(loaded, size_px), {"consent.md": loaded.page("consent.md", Source.LAB)}, CONSENT, BACK, NEXT)
+        )
+        == 1
+    )
 
 
 def test_more_than_two_actions_are_a_list_on_every_screen():
