@@ -154,7 +154,10 @@ class PlannedTrial(_Reply):
 
 
 class LabFields(BaseModel):
-    """Fields of a session that only a laboratory receives, to check the session plan and to upload the session."""
+    """Fields of a session that only a laboratory receives.
+
+    With these fields, the laboratory checks the session plan, uploads the session, and says what a withdrawal deletes.
+    """
 
     group: int
     seed: int
@@ -162,6 +165,10 @@ class LabFields(BaseModel):
     """The participant's pseudonym."""
     started_at: datetime
     withdrawal_code: str | None
+    n_answers: int
+    """Number of stored responses, without skipped and missed trials."""
+    n_other_sessions: int
+    """Number of other sessions of the participant that a withdrawal would delete too."""
 
 
 class OpenSession(LabFields, _Reply):

@@ -1,5 +1,6 @@
 """A laboratory session from consent to debriefing, with the same plan and in the same order as on the web."""
 
+import unicodedata
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -72,6 +73,11 @@ def _close_rules() -> NoReturn:
     raise _RulesClosed
 
 
+def _plain(word: str) -> str:
+    """Return a word in the form in which typed words are compared: without capitals and outer spaces."""
+    return unicodedata.normalize("NFC", word).strip().casefold()
+
+
 class _NotDeleted(InputError):
     """A participant withdrew, but the responses could not be deleted."""
 
@@ -120,6 +126,7 @@ class LabSession:
         self._on_withdrawn = on_withdrawn
         self._say = study.words.say
         self._session: OpenSession | None = None
+        self._n_answers = 0
 
     def run(self) -> VisitOutcome:
         """Run the visit to its end. When this method returns, all responses are stored.
@@ -145,6 +152,7 @@ class LabSession:
 
     def _run(self) -> VisitOutcome:
         session = self._session = self._begin()
+        self._n_answers = session.n_answers
         if session.status == "ended":
             return self._ended(Ended(message=session.message or "", withdrawal_code=session.withdrawal_code))
         plan = plan_of(self._study, session)
@@ -295,6 +303,7 @@ class LabSession:
         (feedback,) = self._retry_until_stored(
             lambda: self._client.respond(session.session, [response]), "lab_not_stored"
         )
+        self._n_answers += response.response is not None
         self._on_stored(session)
         progress.advance(feedback.practice if feedback else None)
         return feedback
@@ -358,15 +367,18 @@ class LabSession:
     def _own_page(self, title: str, text: str) -> None:
         self._reader.read({title: f"# {self._say(title)}\n\n{text}"}, self._say("continue"))
 
-    def _escaped(self) -> None:
-        """Ask the participant whether to stay, stop or withdraw. Return only if the participant stays."""
+    def _escaped(self, *notes: str) -> None:
+        """Ask the participant whether to stay, stop or withdraw. Return only if the participant stays.
+
+        `notes` are paragraphs before the question.
+        """
         done = {"stay": "leave_stay"}
         done |= {"leave": "lab_stop_for_now", "delete": "leave_confirm"} if self._session else {"decline": "decline"}
         contact = self._study.definition.timeline.contact
         done |= {"contact": "contact"} if contact else {}
         actions = [Action(name, self._say(label), str(number)) for number, (name, label) in enumerate(done.items(), 1)]
         words = "lab_stop" if self._session else "lab_nothing_stored"
-        chosen = self._reader.choose(self._say("leave_title"), [self._say(words)], actions)
+        chosen = self._reader.choose(self._say("leave_title"), [*notes, self._say(words)], actions)
         if chosen == "contact" and contact:
             self._reader.read(self._pages(contact), self._say("close"))
             self._escaped()
@@ -374,14 +386,22 @@ class LabSession:
             raise _Stops(VisitOutcome.DECLINED)
         if chosen == "leave":
             raise _Stops(VisitOutcome.LEFT)
-        if chosen == "delete" and self._session is not None and self._confirms_withdrawal():
-            self._withdraw(self._session)
+        if chosen == "delete" and self._session is not None:
+            self._confirm_withdrawal(self._session)
 
-    def _confirms_withdrawal(self) -> bool:
-        actions = [Action("stay", self._say("leave_stay"), "1"), Action("delete", self._say("leave_confirm"), "2")]
-        words = [self._say("leave_explained")]
-        words += [self._say("lab_leave_earlier")] if self._visitor.session_number > 1 else []
-        return self._reader.choose(self._say("leave_confirm"), words, actions) == "delete"
+    def _confirm_withdrawal(self, session: OpenSession) -> None:
+        """Delete the responses if the participant types a word. Otherwise, ask again whether to stay.
+
+        Typing is a deliberate act. Presses of keys that mean responses, such as digits, never delete responses.
+        """
+        title, word, n_other = self._say("leave_confirm"), self._say("lab_delete_word"), session.n_other_sessions
+        words = [self._say("lab_delete_answers", number=self._n_answers)]
+        words += [self._say("lab_leave_earlier", number=n_other)] if n_other else []
+        words += [self._say("lab_delete_final"), self._say("lab_delete_type", word=word)]
+        typed = self._reader.ask_for_text(title, words, submit=title, cancel=self._say("leave_stay"))
+        if typed is not None and _plain(typed) == _plain(word):
+            self._withdraw(session)
+        self._escaped(*([] if typed is None else [self._say("lab_delete_wrong", word=word)]))
 
     def _withdraw(self, session: OpenSession) -> NoReturn:
         """Delete the responses. If the deletion fails, inform the participant and the experimenter."""
