@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from batteries.errors import InputError
+from equipoise.studies import sample_studies, sample_study_folder
 from experiment.load_study import load_study
 from experiment.models.prompts.practice import instruction_pages
 from experiment.records import Source
@@ -113,3 +114,26 @@ def test_models_read_the_words_for_the_browser(sample_study: Study) -> None:
 def test_a_gap_is_found_in_each_section_at_its_line_in_the_file(sample_study: Study) -> None:
     study = with_texts(sample_study, contact="Ask us.\n::: web\nTODO\n:::\n::: lab\nTODO\n:::\n")
     assert [str(gap) for gap in find_gaps(study)] == ["contact.md, line 3 (TODO)", "contact.md, line 6 (TODO)"]
+
+
+ONLY_TRUE_IN = {
+    Source.WEB: ("Leave the study", "Delete my answers", "Only the code", "browser", "a finger", "touch", "internet",
+                 "translated", "dark", "copied", "your screen", "top of the screen", "below", "switch on"),
+    Source.LAB: ("Escape", "F1", "experimenter", "this computer", "participant code"),
+}  # fmt: skip
+"""Words for facts of one source: the button, the page of withdrawal and the browser; the keys, and the files."""
+
+
+@pytest.mark.parametrize("name", sample_studies())
+def test_the_sample_studies_say_in_each_place_what_is_true_there(name: str) -> None:
+    study = load_study(sample_study_folder(name))
+    for source, other in ((Source.WEB, Source.LAB), (Source.LAB, Source.WEB)):
+        text = " ".join(" ".join(study.page(page, source).split()) for page in study.definition.pages)
+        assert [word for word in ONLY_TRUE_IN[other] if word in text] == []
+    timeline = study.definition.timeline
+    assert timeline.consent is not None and timeline.contact is not None
+    for page in (timeline.consent, timeline.contact):
+        assert "**Escape** key" in study.page(page, Source.LAB)
+        assert "the button *Leave the study*" in study.page(page, Source.WEB)
+    consent = " ".join(study.page(timeline.consent, Source.LAB).split())
+    assert "files on this computer have your participant code" in consent

@@ -28,14 +28,14 @@ def test_pages_without_a_gap_pass(sample_study: Study) -> None:
 def test_a_new_study_fails_because_its_contact_page_has_a_gap(sample_study: Study) -> None:
     point = pages_point(sample_study)
     assert point.verdict is Verdict.FAILED
-    assert "contact.md, line 3 (TODO) and contact.md, line 10 (TODO)" in point.found
+    assert "contact.md, line 3 (TODO) and contact.md, line 23 (TODO)" in point.found
 
 
 def test_the_server_names_texts_with_a_gap_when_it_starts(
     study_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     announce(study_folder, read_settings())
-    note = "Note: participants see texts with a gap: contact.md, line 3 (TODO) and contact.md, line 10 (TODO)."
+    note = "Note: participants see texts with a gap: contact.md, line 3 (TODO) and contact.md, line 23 (TODO)."
     assert note in capsys.readouterr().out
     (study_folder / "contact.md").write_text(CONTACT, encoding="utf-8")
     announce(study_folder, read_settings())
