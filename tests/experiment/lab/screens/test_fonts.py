@@ -104,7 +104,7 @@ def ink(piece, size_px=40):
 
 def test_without_raqm_text_from_right_to_left_needs_the_lab_extra(without_raqm, monkeypatch):
     monkeypatch.setitem(sys.modules, "arabic_reshaper", None)
-    with pytest.raises(InputError, match=r"install the packages for the laboratory: pip install 'equipoise\[lab\]'"):
+    with pytest.raises(InputError, match=r'missing\. Fix: in a clone of .*`pip install "\.\[lab\]"`\.'):
         shaped("مرحبا بكم", "rtl")
 
 
