@@ -8,6 +8,17 @@ class InputError(Exception):
     """Invalid input from a person. The message names the file or item, the problem and a fix."""
 
 
+def how_to_install(extra: str) -> str:
+    """Return the action that installs an extra of Equipoise, for the fix of an error. No package index has Equipoise.
+
+    Examples
+    --------
+    >>> how_to_install("lab")
+    'in a clone of the repository of Equipoise, run `pip install ".[lab]"`.'
+    """
+    return f'in a clone of the repository of Equipoise, run `pip install ".[{extra}]"`.'
+
+
 @contextmanager
 def collect_input_error(sentences: list[str] | None) -> Iterator[None]:
     """Append the message of an InputError from the `with` block to `sentences`.

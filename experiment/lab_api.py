@@ -100,7 +100,9 @@ class LabStart(SlotQuery):
         description="Digest of the study in the laboratory. For an upload, this is the digest of the revision with "
         "which the session began. Otherwise, this is the digest of the served study."
     )
-    consent_digest: str | None = Field(description="Digest of the shown consent; null if the study has no consent.")
+    consent_digest: str | None = Field(
+        description="Digest of the consent text for the laboratory; null if the study has no consent."
+    )
     kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(
         default=Kind.HUMAN, description="`human`, or `simulated` for a rehearsal."
     )
@@ -158,7 +160,10 @@ class PlannedTrial(_Reply):
 
 
 class LabFields(BaseModel):
-    """Fields of a session that only a laboratory receives, to check the session plan and to upload the session."""
+    """Fields of a session that only a laboratory receives.
+
+    With these fields, the laboratory checks the session plan, uploads the session, and says what a withdrawal deletes.
+    """
 
     group: int
     seed: int
@@ -166,6 +171,10 @@ class LabFields(BaseModel):
     """The participant's pseudonym."""
     started_at: datetime
     withdrawal_code: str | None
+    n_answers: int
+    """Number of stored responses, without skipped and missed trials."""
+    n_other_sessions: int
+    """Number of other sessions of the participant that a withdrawal would delete too."""
 
 
 class OpenSession(LabFields, _Reply):

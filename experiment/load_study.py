@@ -16,6 +16,7 @@ from experiment.study.answer_coding import items_of_codings
 from experiment.study.blackbox_diagrams import check_diagrams
 from experiment.study.definition import Study, StudyDefinition
 from experiment.study.demographics import DemographicQuestion, Questionnaire
+from experiment.study.pages_by_source import check_sections
 from experiment.study.published_files import files_named_in, is_in_folder, may_be_published
 from experiment.study.revision import listed
 from experiment.texts import check_own
@@ -76,6 +77,7 @@ def load_study(folder: Path) -> Study:
     timeline = definition.timeline
     texts = {name: read_text(folder / name) for name in definition.pages}
     for name, text in texts.items():
+        check_sections(text, folder / name)
         check_diagrams(text, folder / name)
     demographics: tuple[DemographicQuestion, ...] = ()
     if timeline.demographics is not None:

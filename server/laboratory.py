@@ -17,7 +17,8 @@ from werkzeug.exceptions import NotFound
 
 from batteries.files.file_reading import describe
 from experiment.lab_api import LabFields, LabStart, SessionQuery, SlotQuery, SlotReply
-from experiment.records import Kind, Source
+from experiment.records import Kind, Source, Status
+from experiment.study.definition import consent_digest
 from server.context import context
 from server.logs import logger
 from server.participants import participant_auth, participant_json, practice_criterion
@@ -60,7 +61,7 @@ def find() -> Response:
     stored = context().store.session_on(context().study, _identity(query), query.session_number)
     if stored is None:
         raise NotFound
-    return jsonify(_session_json(stored))
+    return jsonify(_session_json(stored, query))
 
 
 @laboratory.get("/api/lab/slot")
@@ -87,10 +88,10 @@ def start() -> tuple[Response, int]:
             f"the laboratory's study differs from the server's study (version {study.definition.version} of "
             f"`{study.name}`, digest {study.digest[:12]}...). Fix: use the same study folder on both machines."
         )
-    if body.consent_digest != participant_json.consent_digest_of(*shown):
+    if body.consent_digest != consent_digest(*shown, Source.LAB):
         raise BadRequest(
-            "`consent_digest` is not the digest of the study's consent text. Fix: show the study's consent text, and "
-            "send the digest of this text."
+            "`consent_digest` is not the digest of the study's consent text for the laboratory. Fix: show the study's "
+            "consent text for the laboratory, and send the digest of this text."
         )
     token = secrets.token_urlsafe(32)
     begun = SessionStart(
@@ -111,7 +112,7 @@ def start() -> tuple[Response, int]:
     practice_criterion.release_if_failed(store, stored)
     what = ("session uploaded" if body.uploaded else "session begun") if stored.is_new else "session resumed"
     logger.info(what, extra={"session": stored.plan.session, "group": stored.session.group})
-    response = jsonify(_session_json(stored))
+    response = jsonify(_session_json(stored, body))
     participant_auth.send_token(response, token)
     return response, 201 if stored.is_new else 200
 
@@ -137,14 +138,18 @@ def _refusals_for_experimenter(query: SessionQuery) -> Iterator[None]:
         raise Conflict(sentence.format(participant=query.participant, refusal=refusal)) from None
 
 
-def _session_json(stored: StoredSession) -> dict[str, Any]:
-    session = stored.session
+def _session_json(stored: StoredSession, query: SessionQuery) -> dict[str, Any]:
+    session, store = stored.session, context().store
+    known = store.sessions_of(context().study, LAB, query.participant) if stored.plan.kind is Kind.HUMAN else []
+    others = [one for one in known if one.session != session.session and one.status != Status.WITHDRAWN]
     fields = LabFields(
         group=session.group,
         seed=session.seed,
         participant=session.participant.participant,
         started_at=session.started_at,
         withdrawal_code=participant_json.withdrawal_code(stored.plan),
+        n_answers=sum(response is not None for response in store.responses(session.session).values()),
+        n_other_sessions=sum(one.participant == session.participant.participant for one in others),
     )
     reply = participant_json.session_json(stored)
     return {**reply, **fields.model_dump(), "started_at": session.started_at.isoformat()}

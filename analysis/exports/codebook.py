@@ -171,7 +171,7 @@ _SESSIONS = (
     _column("n_trials", "whole number", "Planned trials, with all rounds of practice", "trials"),
     _column("n_answered", "whole number", "Finished trials", "trials"),
     _column("consent_version", "text", "Version of the consent text"),
-    _column("consent_digest", "text", "SHA-256 of the consent text"),
+    _column("consent_digest", "text", "SHA-256 of the consent text that was shown"),
     _column("uploaded_at", "time", "Time of the upload of a session that was run without this server", "UTC"),
     _column("n_visits", "whole number", "Number of openings of the study's page", "visits"),
     _column("content_digest", "text", "SHA-256 of definition, battery and texts of the revision"),

@@ -13,7 +13,7 @@ import pandas as pd
 from analysis.data.cell_text import ROWS_AT_ONCE, cell_texts
 from analysis.exports.codebook import Column
 from analysis.exports.json_cells import json_cell
-from batteries.errors import InputError
+from batteries.errors import InputError, how_to_install
 from batteries.files.csv_files import cell_text, guarded
 
 
@@ -150,8 +150,8 @@ def require_package(name: str, needed_for: str) -> None:
     if importlib.util.find_spec(name) is None:
         extra = "models" if name == "inspect_ai" else "export"
         raise InputError(
-            f"--format {needed_for}: this format needs the package {name}, which is not installed. Fix: pip install "
-            f"'equipoise[{extra}]'"
+            f"--format {needed_for}: this format needs the package {name}, which is not installed. Fix: "
+            f"{how_to_install(extra)}"
         )
 
 

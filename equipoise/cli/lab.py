@@ -94,7 +94,8 @@ def _with_setup(command: Callable[..., None]) -> Callable[..., None]:
 def lab() -> None:
     """Run a study in the laboratory, in a PsychoPy window.
 
-    `equipoise lab STUDY --participant P01` runs a session. To install PsychoPy: pip install 'equipoise[lab]'.
+    `equipoise lab STUDY --participant P01` runs a session. To install PsychoPy, run `pip install ".[lab]"` in a clone
+    of the repository of Equipoise.
     """
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from experiment.lab.input.form_input import FormState, after_press, answer_of
 from experiment.lab.input.response_state import ENTER
+from experiment.lab.input.typed_text import NO_TEXT
 from experiment.lab.screens.form import form
 from experiment.lab.screens.layout.buttons import Action
 from experiment.lab.screens.layout.screen_image import ESCAPE, ScreenImage
@@ -11,7 +12,7 @@ from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.message import message
 from experiment.lab.screens.pages import pages
 from experiment.lab.trial import Display
-from experiment.study.demographics import DemographicQuestion
+from experiment.study.demographics import LONGEST_TEXT, DemographicQuestion
 
 
 class PageReader:
@@ -76,6 +77,25 @@ class PageReader:
             press = self._display.press(picture, tuple(names))
             if press is not None and press.name in names:
                 return names[press.name]
+
+    def ask_for_text(self, title: str, paragraphs: Sequence[str], submit: str, cancel: str) -> str | None:
+        """Show a message with a field. Return the typed text when the participant submits it, or None on escape.
+
+        `submit` and `cancel` are the labels of the actions for Enter and for escape.
+        """
+        typed, actions = NO_TEXT, [Action("submit", submit, "Enter"), Action("stay", cancel, "Esc")]
+        picture = message(self._sheet, title, paragraphs, actions, typed.text)
+        self._display.show(picture)
+        while True:
+            press = self._display.typing(picture)
+            assert press is not None  # There is no time limit.
+            if press.name in {ESCAPE, "stay"}:
+                return None
+            if press.name in {*ENTER, "submit"}:
+                return typed.text
+            typed = typed.after(press.name, LONGEST_TEXT)
+            picture = message(self._sheet, title, paragraphs, actions, typed.text)
+            self._display.redraw(picture)
 
     def show_message(self, title: str, *paragraphs: str) -> None:
         """Show a message until the participant continues."""

@@ -1,6 +1,6 @@
 """A laboratory session from consent to debriefing, with the same plan and in the same order as on the web."""
 
-import hashlib
+import unicodedata
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,8 +21,8 @@ from experiment.lab.session_files.attempt_log import AttemptLog
 from experiment.lab.trial import Display, Escaped, ShownTrial, ask_confidence, run_trial
 from experiment.lab_api import Ended, LabStart, OpenSession, TrialFeedback
 from experiment.plan import Phase, Trial
-from experiment.records import Kind, Response
-from experiment.study.definition import Study
+from experiment.records import Kind, Response, Source
+from experiment.study.definition import Study, consent_digest
 
 T = TypeVar("T")
 
@@ -73,6 +73,11 @@ def _close_rules() -> NoReturn:
     raise _RulesClosed
 
 
+def _plain(word: str) -> str:
+    """Return a word in the form in which typed words are compared: without capitals and outer spaces."""
+    return unicodedata.normalize("NFC", word).strip().casefold()
+
+
 class _NotDeleted(InputError):
     """A participant withdrew, but the responses could not be deleted."""
 
@@ -121,6 +126,7 @@ class LabSession:
         self._on_withdrawn = on_withdrawn
         self._say = study.words.say
         self._session: OpenSession | None = None
+        self._n_answers = 0
 
     def run(self) -> VisitOutcome:
         """Run the visit to its end. When this method returns, all responses are stored.
@@ -146,6 +152,7 @@ class LabSession:
 
     def _run(self) -> VisitOutcome:
         session = self._session = self._begin()
+        self._n_answers = session.n_answers
         if session.status == "ended":
             return self._ended(Ended(message=session.message or "", withdrawal_code=session.withdrawal_code))
         plan = plan_of(self._study, session)
@@ -168,7 +175,7 @@ class LabSession:
             if not is_first_of_visit:
                 self._page_before(progress.trial, progress)
             if names := progress.instructions_before(progress.trial, is_first_of_visit):
-                self._reader.read({name: self._study.texts[name] for name in names}, self._say("continue"))
+                self._reader.read(self._pages(*names), self._say("continue"))
             is_first_of_visit = False
             self._take(progress.trial, session, progress, attempt_log)
         if progress.practice is not None and progress.practice.ended is not None:
@@ -177,22 +184,20 @@ class LabSession:
 
     def _begin(self) -> OpenSession:
         """Begin the session after consent, or resume it."""
-        timeline, texts = self._study.definition.timeline, self._study.texts
-        who = self._visitor
+        timeline, who = self._study.definition.timeline, self._visitor
         is_human = who.kind is Kind.HUMAN
         is_known = is_human and self._client.find(who.participant, who.session_number) is not None
         if is_human and not is_known:
             self._client.require_slot(who.participant, who.session_number, who.group)
         if not is_known:
-            pages = {name: texts[name] for name in timeline.information}
+            pages = self._pages(*timeline.information)
             if timeline.consent is None:
                 self._reader.read(pages or {"title": f"# {self._study.definition.title}"}, self._say("begin"))
-            elif not self._reader.consents(pages | {timeline.consent: texts[timeline.consent]}):
+            elif not self._reader.consents(pages | self._pages(timeline.consent)):
                 raise _Stops(VisitOutcome.DECLINED)
-        consent = texts[timeline.consent].encode() if timeline.consent else None
         start = LabStart(
             start_id=str(uuid.uuid4()),
-            consent_digest=hashlib.sha256(consent).hexdigest() if consent is not None else None,
+            consent_digest=consent_digest(self._study.definition, self._study.texts, Source.LAB),
             study_digest=self._study.digest,
             participant=who.participant,
             session_number=who.session_number,
@@ -213,7 +218,7 @@ class LabSession:
     def _instruct(self) -> None:
         names = self._study.definition.timeline.instructions
         if names:
-            pages = {name: self._study.texts[name] for name in names}
+            pages = self._pages(*names)
             pages[names[-1]] += self._time_limit()
             self._reader.read(pages, self._say("begin"))
 
@@ -258,7 +263,7 @@ class LabSession:
                 self._own_page("practice_again_title", self._say("practice_again", **so_far))
         elif breaks and progress.comes_after_break(trial):
             if breaks.page:
-                self._reader.read({breaks.page: self._study.texts[breaks.page]}, self._say("continue"))
+                self._reader.read(self._pages(breaks.page), self._say("continue"))
             else:
                 self._own_page("break_title", self._say("break", answered=answered, total=progress.n_questions))
 
@@ -292,12 +297,13 @@ class LabSession:
         names = self._study.definition.timeline.rules
         closing = PageReader(self._display, replace(self._sheet, rules_hint="", escape_hint=""), _close_rules)
         with suppress(_RulesClosed):
-            closing.read({name: self._study.texts[name] for name in names}, self._say("close"))
+            closing.read(self._pages(*names), self._say("close"))
 
     def _send(self, response: Response, session: OpenSession, progress: SessionProgress) -> TrialFeedback | None:
         (feedback,) = self._retry_until_stored(
             lambda: self._client.respond(session.session, [response]), "lab_not_stored"
         )
+        self._n_answers += response.response is not None
         self._on_stored(session)
         progress.advance(feedback.practice if feedback else None)
         return feedback
@@ -328,7 +334,7 @@ class LabSession:
         self._on_stored(session)
         debrief = self._study.definition.timeline.debrief
         parts = [f"# {self._say('completed_title')}", self._say("completed")]
-        parts += [self._study.texts[debrief]] if debrief else []
+        parts += self._pages(debrief).values() if debrief else []
         return self._last_page(VisitOutcome.COMPLETED, debrief or "end", parts, completion.withdrawal_code)
 
     def _ended(self, ended: Ended) -> VisitOutcome:
@@ -349,38 +355,53 @@ class LabSession:
         pages = {name: "\n\n".join([*parts, self._say("lab_done")])}
         contact = self._study.definition.timeline.contact
         others = [Action("contact", self._say("contact"), "1")] if contact else []
-        reader = PageReader(self._display, replace(self._sheet, escape_hint=""), close)
+        reader = PageReader(self._display, replace(self._sheet, rules_hint="", escape_hint=""), close)
         while reader.read(pages, self._say("close"), *others) == "contact" and contact:
-            reader.read({contact: self._study.texts[contact]}, self._say("close"))
+            reader.read(self._pages(contact), self._say("close"))
         return outcome
+
+    def _pages(self, *names: str) -> dict[str, str]:
+        """Return the words of pages for the laboratory, by file name."""
+        return {name: self._study.page(name, Source.LAB) for name in names}
 
     def _own_page(self, title: str, text: str) -> None:
         self._reader.read({title: f"# {self._say(title)}\n\n{text}"}, self._say("continue"))
 
-    def _escaped(self) -> None:
-        """Ask the participant whether to stay, stop or withdraw. Return only if the participant stays."""
+    def _escaped(self, *notes: str) -> None:
+        """Ask the participant whether to stay, stop or withdraw. Return only if the participant stays.
+
+        `notes` are paragraphs before the question.
+        """
         done = {"stay": "leave_stay"}
         done |= {"leave": "lab_stop_for_now", "delete": "leave_confirm"} if self._session else {"decline": "decline"}
         contact = self._study.definition.timeline.contact
         done |= {"contact": "contact"} if contact else {}
         actions = [Action(name, self._say(label), str(number)) for number, (name, label) in enumerate(done.items(), 1)]
         words = "lab_stop" if self._session else "lab_nothing_stored"
-        chosen = self._reader.choose(self._say("leave_title"), [self._say(words)], actions)
+        chosen = self._reader.choose(self._say("leave_title"), [*notes, self._say(words)], actions)
         if chosen == "contact" and contact:
-            self._reader.read({contact: self._study.texts[contact]}, self._say("close"))
+            self._reader.read(self._pages(contact), self._say("close"))
             self._escaped()
         if chosen == "decline":
             raise _Stops(VisitOutcome.DECLINED)
         if chosen == "leave":
             raise _Stops(VisitOutcome.LEFT)
-        if chosen == "delete" and self._session is not None and self._confirms_withdrawal():
-            self._withdraw(self._session)
+        if chosen == "delete" and self._session is not None:
+            self._confirm_withdrawal(self._session)
 
-    def _confirms_withdrawal(self) -> bool:
-        actions = [Action("stay", self._say("leave_stay"), "1"), Action("delete", self._say("leave_confirm"), "2")]
-        words = [self._say("leave_explained")]
-        words += [self._say("lab_leave_earlier")] if self._visitor.session_number > 1 else []
-        return self._reader.choose(self._say("leave_confirm"), words, actions) == "delete"
+    def _confirm_withdrawal(self, session: OpenSession) -> None:
+        """Delete the responses if the participant types a word. Otherwise, ask again whether to stay.
+
+        Typing is a deliberate act. Presses of keys that mean responses, such as digits, never delete responses.
+        """
+        title, word, n_other = self._say("leave_confirm"), self._say("lab_delete_word"), session.n_other_sessions
+        words = [self._say("lab_delete_answers", number=self._n_answers)]
+        words += [self._say("lab_leave_earlier", number=n_other)] if n_other else []
+        words += [self._say("lab_delete_final"), self._say("lab_delete_type", word=word)]
+        typed = self._reader.ask_for_text(title, words, submit=title, cancel=self._say("leave_stay"))
+        if typed is not None and _plain(typed) == _plain(word):
+            self._withdraw(session)
+        self._escaped(*([] if typed is None else [self._say("lab_delete_wrong", word=word)]))
 
     def _withdraw(self, session: OpenSession) -> NoReturn:
         """Delete the responses. If the deletion fails, inform the participant and the experimenter."""

@@ -1,5 +1,6 @@
 """The study: the content of `study.yaml`, and the whole study with its battery, groups and texts."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,11 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from batteries.canonical_json import digest
 from batteries.design import Design
 from batteries.items import Battery, Item
+from experiment.records import Source
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.blocks import Blocks
 from experiment.study.demographics import DemographicQuestion
 from experiment.study.exclusion_rules import AttentionCheckRule
 from experiment.study.look import Look
+from experiment.study.pages_by_source import page_for
 from experiment.study.recruitment import Recruitment
 from experiment.study.timeline import Confidence, Device, PracticeCriterion, Resume, Timeline, Timing
 from experiment.texts import Texts, texts_in
@@ -165,7 +168,10 @@ class Study:
     groups: Mapping[str, int]
     """Group of the design (from 1) of every test item, by item id."""
     texts: Mapping[str, str]
-    """Texts by file name: pages (Markdown), questions about the participant (YAML), and plugins (JavaScript)."""
+    """Texts by file name: pages (Markdown), questions about the participant (YAML), and plugins (JavaScript).
+
+    A page contains the sections of all sources; `page` returns the words for one source.
+    """
     demographics: tuple[DemographicQuestion, ...] = ()
     """Questions about the participant."""
     panel_ids: frozenset[str] | None = None
@@ -180,6 +186,10 @@ class Study:
     def store_path(self) -> Path:
         """The file of the study's store."""
         return self.folder / "data" / "equipoise.db"
+
+    def page(self, name: str, source: Source) -> str:
+        """Return the words of a page for the browser (`Source.WEB`) or for the laboratory (`Source.LAB`)."""
+        return page_for(self.texts[name], source, self.folder / name)
 
     @cached_property
     def words(self) -> Texts:
@@ -229,3 +239,17 @@ def content_digest(definition: StudyDefinition, battery_digest: str, texts: Mapp
     Default values are excluded. So if Equipoise adds an optional field, the digests of existing studies stay the same.
     """
     return digest({"definition": served_entries(definition), "battery": battery_digest, "texts": dict(texts)})
+
+
+def consent_digest(definition: StudyDefinition, texts: Mapping[str, str], source: Source) -> str | None:
+    """Return the SHA-256 of the consent's words for a source; None if the study does not ask for consent.
+
+    Parameters
+    ----------
+    definition, texts
+        The study's definition, and its texts by file name.
+    source
+        `Source.WEB` or `Source.LAB`. Without sections in the consent, both have the digest of the whole text.
+    """
+    name = definition.timeline.consent
+    return None if name is None else hashlib.sha256(page_for(texts[name], source).encode()).hexdigest()

@@ -20,7 +20,11 @@ class Break(BaseModel):
 
 
 class Timeline(BaseModel):
-    """The participants' pages: Markdown files in the study's folder. Each field can be omitted."""
+    """The participants' pages: Markdown files in the study's folder. Each field can be omitted.
+
+    Lines between `::: web` and `:::` are for the browser only, and lines between `::: lab` and `:::` are for the
+    laboratory only.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -20,6 +20,8 @@ from batteries.errors import InputError
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 FROM_RIGHT_TO_LEFT = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"})
 """Languages that are read from right to left."""
+FEWEST_LETTERS = 3
+"""Fewest letters of the word that a participant types in the laboratory to delete the answers."""
 FORMER_NAMES = {
     "places_taken": "slots_taken",
     "place_given_away": "slot_given_away",
@@ -98,8 +100,8 @@ def check_own(own: Mapping[str, str], path: Path) -> None:
     Raises
     ------
     InputError
-        If a name is unknown, a text has an unknown placeholder, or a text is given under both its former name and its
-        present name.
+        If a name is unknown, a text has an unknown placeholder, a text is given under both its former name and its
+        present name, or the word that deletes the answers has too few letters.
     """
     known = catalogue("en")
     for written, text in own.items():
@@ -110,6 +112,11 @@ def check_own(own: Mapping[str, str], path: Path) -> None:
             raise InputError(f"`texts` has the unknown name `{name}`. Fix: {hint}")
         if name != written:
             _check_former_name(written, own, path)
+        if name == "lab_delete_word" and sum(map(str.isalpha, text)) < FEWEST_LETTERS:
+            raise InputError(
+                f"`texts.{written}` is {text!r}, which participants could type by accident, because it has fewer than "
+                f"{FEWEST_LETTERS} letters. Fix: write a word."
+            )
         strange = set(PLACEHOLDER.findall(text)) - set(PLACEHOLDER.findall(known[name]))
         if strange:
             placeholders = ", ".join(f"{{{found}}}" for found in PLACEHOLDER.findall(known[name])) or "none"

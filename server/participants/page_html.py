@@ -14,7 +14,9 @@ from typing import Literal
 from markdown_it import MarkdownIt
 
 from batteries.blackbox import Cell, Effect, Port, Side, all_ports
+from experiment.records import Source
 from experiment.study.blackbox_diagrams import Diagram, Step, atoms_in_words, diagram_of, is_diagram, steps_of
+from experiment.study.pages_by_source import page_for
 from experiment.texts import Texts
 
 _markdown = MarkdownIt("commonmark", {"html": False})
@@ -31,12 +33,12 @@ _Point = tuple[float, float]
 
 
 def page_html(markdown: str, words: Texts) -> str:
-    """Return a page as HTML. HTML tags in the Markdown are shown as text.
+    """Return a page as HTML, with its words for the browser. HTML tags in the Markdown are shown as text.
 
     Parameters
     ----------
     markdown
-        The text of the page.
+        The whole text of the page, with the sections of all sources.
     words
         The texts of the study, for the sentences of diagrams.
     """
@@ -44,7 +46,7 @@ def page_html(markdown: str, words: Texts) -> str:
 
 
 def embedded_html(markdown: str, words: Texts) -> str:
-    """Return Markdown as HTML with all headings one level lower, for a page that already has a title."""
+    """Return a page as HTML, as `page_html`, with all headings one level lower, below the title of another page."""
     return _rendered(markdown, 1, words.language, words.direction, tuple(words.by_name.items()))
 
 
@@ -53,7 +55,8 @@ def _rendered(
     markdown: str, lower: int, language: str, direction: Literal["ltr", "rtl"], by_name: tuple[tuple[str, str], ...]
 ) -> str:
     """Return a page as HTML, with all headings `lower` levels lower. The last three values are those of `Texts`."""
-    words, tokens = Texts(language, direction, dict(by_name)), _markdown.parse(markdown)
+    words = Texts(language, direction, dict(by_name))
+    tokens = _markdown.parse(page_for(markdown, Source.WEB))
     for token in tokens:
         if token.type in {"heading_open", "heading_close"}:
             token.tag = f"h{min(6, int(token.tag[1]) + lower)}"

@@ -22,8 +22,8 @@ from experiment.participant_api import (
     StudyReply,
 )
 from experiment.plan import Phase
-from experiment.records import Kind, Status
-from experiment.study.definition import Study, StudyDefinition
+from experiment.records import Kind, Source, Status
+from experiment.study.definition import Study, consent_digest
 from experiment.study.recruitment import Exit, Exits
 from experiment.web.requirements import needs_sound
 from server.context import context
@@ -47,17 +47,6 @@ AnySession = SessionReply | CompletedSessionReply | EndedSessionReply
 def page(texts: Mapping[str, str], name: str | None) -> str | None:
     """Return the page `name` of a study as HTML, or None if `name` is None."""
     return None if name is None else page_html(texts[name], context().study.words)
-
-
-def consent_digest(study: Study) -> str | None:
-    """Return the SHA-256 of the consent text; None if the study does not ask for consent."""
-    return consent_digest_of(study.definition, study.texts)
-
-
-def consent_digest_of(definition: StudyDefinition, texts: Mapping[str, str]) -> str | None:
-    """Return the SHA-256 of the consent text in a study's texts; None if the definition does not ask for consent."""
-    name = definition.timeline.consent
-    return None if name is None else digest_of(texts[name])
 
 
 def digest_of(text: str) -> str:
@@ -84,7 +73,7 @@ def study_json(
         "language": definition.language,
         "information_html": [page_html(study.texts[name], study.words) for name in timeline.information],
         "consent_html": page(study.texts, timeline.consent),
-        "consent_digest": consent_digest(study),
+        "consent_digest": consent_digest(definition, study.texts, Source.WEB),
         "instructions_html": [page_html(study.texts[name], study.words) for name in timeline.instructions],
         "rules_html": [page_html(study.texts[name], study.words) for name in timeline.rules],
         "contact_html": page(study.texts, timeline.contact),

@@ -27,6 +27,7 @@ from experiment.participant_api import (
 from experiment.plan import Phase
 from experiment.records import Kind, Source, Status
 from experiment.records import Response as TrialResponse
+from experiment.study.definition import consent_digest
 from experiment.study.timeline import Confidence, deadline_ms_of
 from server.context import context
 from server.logs import logger
@@ -74,7 +75,7 @@ def start() -> tuple[Response, int]:
     study, store = context().study, context().store
     if body.kind is Kind.SIMULATED:
         require_token()
-    if body.consent_digest != participant_json.consent_digest(study):
+    if body.consent_digest != consent_digest(study.definition, study.texts, Source.WEB):
         raise BadRequest(study.words.say("consent_changed"))
     under_way = _find_session()
     if under_way and under_way.session.status is Status.ACTIVE and under_way.plan.kind is body.kind:

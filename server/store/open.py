@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from batteries.errors import InputError
+from batteries.errors import InputError, how_to_install
 from server.store.contract import Store
 from server.store.sqlite.store import SqliteStore
 
@@ -35,9 +35,7 @@ def open_store(location: str, must_exist: bool = False) -> Store:
         try:
             from server.store.postgres.store import PostgresStore  # noqa: PLC0415 - an extra, installed by those who need it
         except ImportError:
-            raise InputError(
-                "PostgreSQL needs further packages. Fix: install these packages with: pip install 'equipoise[postgres]'"
-            ) from None
+            raise InputError(f"PostgreSQL needs further packages. Fix: {how_to_install('postgres')}") from None
         return PostgresStore(location, must_exist)
     if is_address(location):
         scheme = location.partition("://")[0]

@@ -77,6 +77,8 @@ def test_placeholder_values_are_inserted_unchanged() -> None:
         ({"zzzzzz": "x"}, "texts.md"),
         ({"question_of": "{nummer}"}, "an unknown placeholder {nummer}. Fix: use {number}, {total}."),
         ({"agree": "{x}"}, "Fix: use none."),
+        ({"lab_delete_word": "32"}, "`texts.lab_delete_word` is '32', which participants could type by accident"),
+        ({"lab_delete_word": "f 2 j"}, "it has fewer than 3 letters. Fix: write a word."),
     ],
 )
 def test_texts_that_cannot_be_shown_are_refused(own: dict[str, str], sentence: str) -> None:
@@ -119,3 +121,8 @@ def test_a_text_with_its_former_and_its_present_name_is_refused(study_folder: Pa
 
 def test_a_study_uses_the_texts_of_its_language(study_folder: Path) -> None:
     assert load_study(in_language(study_folder, "de")).words.say("next") == "Weiter"
+
+
+@pytest.mark.parametrize("language", languages())
+def test_the_word_that_deletes_answers_can_be_a_studys_own_word(language: str) -> None:
+    check_own({"lab_delete_word": texts_in(language, {}).say("lab_delete_word")}, Path("study.yaml"))

@@ -20,7 +20,8 @@ from flask.testing import FlaskClient
 from itsdangerous import TimestampSigner
 from werkzeug.test import TestResponse
 
-from experiment.study.definition import Study
+from experiment.records import Source
+from experiment.study.definition import Study, consent_digest
 from server.app import create_app
 from server.security.secret_files import Secrets
 from server.settings import Settings
@@ -173,8 +174,8 @@ def right_body(http: FlaskClient, address: str) -> dict[str, Any]:
     if address == "/api/demographics":
         return {"session": http.get("/api/session").get_json().get("session", "unknown"), "answers": {}}
     if address.startswith("/api/lab/session"):
-        digest = http.get("/api/study").get_json()["consent_digest"]
         study = http.application.extensions["equipoise"].study
+        digest = consent_digest(study.definition, study.texts, Source.LAB)
         start = {"start_id": str(uuid.uuid4()), "consent_digest": digest, "study_digest": study.digest}
         return start | {"participant": "P01"}
     return {}

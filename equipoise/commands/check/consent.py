@@ -7,6 +7,7 @@ import re
 
 from equipoise.commands.check.checklist import Point, failed, listed, needs_attention, not_checked, passed
 from experiment.study.definition import Study
+from experiment.study.pages_by_source import PAGE_SOURCES
 from experiment.study.unfinished_texts import GAP
 
 ELEMENTS: dict[str, dict[str, str]] = {
@@ -47,13 +48,15 @@ def consent_point(study: Study) -> Point:
             "add `consent` to `timeline`, unless participants give consent by other means, such as on paper.",
         )
     names = [*timeline.information, timeline.consent, *([timeline.contact] if timeline.contact else [])]
-    text = "\n\n".join(_without_gaps(study.texts[name]) for name in names)
-    if not ADDRESS.search(text):
-        return failed(
-            subject,
-            f"{listed(names)} have no address of a person: no e-mail address, web address or telephone number.",
-            f"write the address of the person responsible and of your ethics board into {names[-1]}.",
-        )
+    texts = _texts(study, names)
+    for where, text in texts.items():
+        if not ADDRESS.search(text):
+            return failed(
+                subject,
+                f"{listed(names)} have no address of a person{where}: no e-mail address, web address or telephone "
+                "number.",
+                f"write the address of the person responsible and of your ethics board into {names[-1]}.",
+            )
     words = ELEMENTS.get(study.definition.language.partition("-")[0])
     if words is None:
         return not_checked(
@@ -61,13 +64,14 @@ def consent_point(study: Study) -> Point:
             f"an address is there, but the other parts are checked only in {listed(sorted(ELEMENTS))}.",
             "compare the consent with the list of your ethics board.",
         )
-    missing = [element for element, pattern in words.items() if not re.search(pattern, text, re.IGNORECASE)]
-    if missing:
-        return needs_attention(
-            subject,
-            f"no words were found on {listed(missing)}.",
-            "add the missing part, or check that the text says it in other words.",
-        )
+    for where, text in texts.items():
+        missing = [element for element, pattern in words.items() if not re.search(pattern, text, re.IGNORECASE)]
+        if missing:
+            return needs_attention(
+                subject,
+                f"no words were found on {listed(missing)}{where}.",
+                "add the missing part, or check that the text says it in other words.",
+            )
     if timeline.consent_version is None:
         return needs_attention(
             subject,
@@ -76,6 +80,18 @@ def consent_point(study: Study) -> Point:
             'write the version of your ethics board, such as `consent_version: "2026-11"`.',
         )
     return passed(subject, f"{listed(names)} have words on {listed([*words, 'whom to ask'], most=9)}.")
+
+
+def _texts(study: Study, names: list[str]) -> dict[str, str]:
+    """Return the words of pages together. The keys say where participants read them.
+
+    If the browser and the laboratory show the same words, there is one text, with an empty key.
+    """
+    texts = {
+        f" {where}": "\n\n".join(_without_gaps(study.page(name, source)) for name in names)
+        for source, where in PAGE_SOURCES.items()
+    }
+    return texts if len(set(texts.values())) > 1 else {"": next(iter(texts.values()))}
 
 
 def _without_gaps(markdown: str) -> str:

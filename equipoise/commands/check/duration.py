@@ -11,6 +11,7 @@ from batteries.stimulus.parts import screen_words
 from batteries.tasks import READING_WORDS_PER_MINUTE, task_named
 from batteries.tasks.keypress import Keypress
 from equipoise.commands.check.checklist import Point, failed, needs_attention, not_checked, passed
+from experiment.records import Source
 from experiment.study.definition import Study
 from experiment.study.timeline import deadline_ms_of
 
@@ -42,7 +43,7 @@ class Duration:
 
 
 def estimated_duration(study: Study) -> Duration | None:
-    """Estimate the duration of a session; None if words of the study's language cannot be counted."""
+    """Estimate the duration of a session on the web; None if words of the study's language cannot be counted."""
     if study.definition.language.partition("-")[0] in WITHOUT_SPACES:
         return None
     definition, groups = study.definition, study.test_items_by_group.values()
@@ -50,7 +51,7 @@ def estimated_duration(study: Study) -> Duration | None:
     pause = timeline.breaks.page if timeline.breaks else None
     # Participants read these pages only if they want to.
     optional = {pause, timeline.contact, *timeline.rules} - set(timeline.instructions)
-    pages = [study.texts[name] for name in definition.pages if name not in optional]
+    pages = [study.page(name, Source.WEB) for name in definition.pages if name not in optional]
     about = [" ".join([question.ask, *question.options]) for question in study.demographics]
     n_words = sum(len(text.split()) for text in [*pages, *about])
     apart = [study.battery.by_id[item_id] for item_id in (*definition.practice, *definition.attention_checks)]
@@ -158,7 +159,7 @@ def stated_minutes(study: Study) -> float | None:
     """Return the duration that the information or the consent states in digits: the mean of a span, or None."""
     timeline = study.definition.timeline
     for name in (*timeline.information, *([timeline.consent] if timeline.consent else [])):
-        found = _STATED.search(study.texts[name])
+        found = _STATED.search(study.page(name, Source.WEB))
         if found:
             low, high = float(found[1]), float(found[2] or found[1])
             return (low + high) / 2

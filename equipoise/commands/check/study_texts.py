@@ -3,6 +3,7 @@
 from equipoise.commands.check.checklist import Point, failed, listed, needs_attention, not_checked, passed
 from equipoise.commands.check.reading_age import WORD, formula_for, paragraphs_of, reading_age
 from experiment.study.definition import Study
+from experiment.study.pages_by_source import PAGE_SOURCES
 from experiment.study.unfinished_texts import find_gaps
 from experiment.texts import FORMER_NAMES, catalogue, languages
 
@@ -50,7 +51,7 @@ def reading_age_point(study: Study) -> Point:
             f"no formula is known for the language `{language}`.",
             "let two people from outside your field read the texts.",
         )
-    texts = {name: paragraphs_of(study.texts[name]) for name in study.definition.pages}
+    texts = {name: paragraphs_of(text) for name, text in _pages(study).items()}
     texts["items"] = [
         str(item.content[part])
         for item in study.test_items
@@ -76,6 +77,15 @@ def reading_age_point(study: Study) -> Point:
         f"the hardest text is {hardest}, which needs a reading age of {_years(ages[hardest])}. At most "
         f"{HIGHEST_READING_AGE} years are recommended. By the {formula.name}.",
     )
+
+
+def _pages(study: Study) -> dict[str, str]:
+    """Return the words of the pages by name. If a page has sections, it is there once for each source."""
+    pages: dict[str, str] = {}
+    for name in study.definition.pages:
+        by_source = {f"{name} {where}": study.page(name, source) for source, where in PAGE_SOURCES.items()}
+        pages |= by_source if len(set(by_source.values())) > 1 else {name: study.texts[name]}
+    return pages
 
 
 def _years(age: float) -> str:

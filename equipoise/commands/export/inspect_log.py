@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.exclusions.flow import NOT_A_TEST_TRIAL, marked_trials
-from batteries.errors import InputError
+from batteries.errors import InputError, how_to_install
 from equipoise.commands.store_access import (
     StoreAddress,
     StudyFolder,
@@ -80,8 +80,8 @@ def single_inspect_log(
     study, path = loaded(study), Path(output)
     if importlib.util.find_spec("inspect_ai") is None:
         raise InputError(
-            f"{path}: a log of Inspect needs the package inspect-ai, which is not installed. Fix: pip install "
-            "'equipoise[models]'"
+            f"{path}: a log of Inspect needs the package inspect-ai, which is not installed. Fix: "
+            f"{how_to_install('models')}"
         )
     if path.suffix != ".eval":
         raise InputError(

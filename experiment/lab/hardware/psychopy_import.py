@@ -5,7 +5,7 @@ import platform
 import sys
 from importlib.util import find_spec
 
-from batteries.errors import InputError
+from batteries.errors import InputError, how_to_install
 
 OLDEST_MACOS = 14
 """Oldest usable version of macOS.
@@ -55,7 +55,7 @@ def _how_to_install() -> str:
             "install Equipoise with its extra `lab` under Python 3.11. On Windows, a library of PsychoPy has no "
             "packages for later versions."
         )
-    return "install it with: pip install 'equipoise[lab]'"
+    return how_to_install("lab")
 
 
 def _count_real_pixels() -> None:

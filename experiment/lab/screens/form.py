@@ -11,13 +11,8 @@ from experiment.lab.screens.layout.column import ScreenColumn, first_that_fits, 
 from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import CHOICE, CHOICE_SOFT, INK, INK_SOFT, LINE_STRONG, PAPER, WRONG, Sheet
 from experiment.lab.screens.text.paragraphs import paragraph
+from experiment.lab.screens.typed_field import add_typed_field
 from experiment.study.demographics import DemographicQuestion
-
-_LINES_IN_SIGHT = 4
-"""Largest number of lines of the typed text on the screen.
-
-If the text has more lines, only the last lines are shown.
-"""
 
 
 def form(
@@ -80,7 +75,7 @@ def _column(
         if n_pages(question) > 1:
             _add_turning(column, question, form_state, size_px)
     else:
-        _add_typed(column, form_state.typed, size_px)
+        add_typed_field(column, form_state.typed, size_px)
         if form_state.is_refused:
             problem = say("question_number", low=question.low, high=question.high)
             column.text(problem, size_px, round(0.6 * size_px), WRONG, style="bold")
@@ -133,26 +128,3 @@ def _add_turning(column: ScreenColumn, question: DemographicQuestion, form_state
     turning += [Action("right", say("next"), onward_sign)] if number < pages else []
     column.text(say("page_of", page=number, pages=pages), round(0.85 * size_px), round(0.3 * size_px), INK_SOFT)
     add_buttons(column, turning, round(0.9 * size_px), round(0.6 * size_px), has_main=False)
-
-
-def _add_typed(column: ScreenColumn, typed: str, size_px: int) -> None:
-    """Add the field with the typed text, and a text cursor after the text."""
-    sheet, pad_px = column.sheet, round(0.5 * size_px)
-    text_px = column.width_px - 2 * pad_px - sheet.px(4)
-    try:
-        text = paragraph(sheet, typed, size_px, text_px)
-    except InputError:  # This machine cannot join the letters. The typed text is kept.
-        text = paragraph(sheet, "•" * len(typed), size_px, text_px)
-    shown = text.part(max(0, len(text.lines) - _LINES_IN_SIGHT), len(text.lines))
-    height_px = max(sheet.target_px, shown.height_px + 2 * pad_px)
-
-    def draw(canvas: Canvas, x: int, y: int) -> None:
-        canvas.box((x, y, x + column.width_px, y + height_px), PAPER, INK, sheet.px(2), sheet.px(6))
-        left, top = x + pad_px, y + (height_px - shown.height_px) // 2
-        canvas.write(shown, left + (0 if sheet.direction == "ltr" else sheet.px(4)), top, text_px)
-        behind = shown.lines[-1].width_px + sheet.px(2)
-        caret = left + behind if sheet.direction == "ltr" else left + text_px + sheet.px(4) - behind - sheet.px(2)
-        caret_top = top + shown.height_px - shown.line_px
-        canvas.fill((caret, caret_top, caret + sheet.px(2), caret_top + shown.line_px), INK)
-
-    column.add(height_px, draw, round(0.6 * size_px))

@@ -1,4 +1,4 @@
-"""A message with a title, paragraphs and actions, for the escape key and for problems."""
+"""A message with a title, paragraphs, a field to type in and actions, for the escape key and for problems."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -9,10 +9,13 @@ from experiment.lab.screens.layout.canvas import Canvas
 from experiment.lab.screens.layout.column import ScreenColumn, first_that_fits
 from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.typed_field import add_typed_field
 
 
-def message(sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequence[Action] = ()) -> ScreenImage:
-    """Draw a message, vertically centred.
+def message(
+    sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequence[Action] = (), typed: str | None = None
+) -> ScreenImage:
+    """Draw a message, vertically centred. With `typed`, a field with this typed text follows the paragraphs.
 
     Raises
     ------
@@ -20,7 +23,9 @@ def message(sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequen
         If the message does not fit the screen.
     """
     (side_px, above_px), (width_px, height_px) = sheet.margins_px, sheet.inside_px
-    fitting = first_that_fits(partial(_column, sheet, title, paragraphs, actions), sheet.body_sizes_px, height_px)
+    fitting = first_that_fits(
+        partial(_column, sheet, title, paragraphs, actions, typed), sheet.body_sizes_px, height_px
+    )
     if fitting is None:
         raise InputError(f"the message {title!r} does not fit the screen. Fix: shorten the text of the message.")
     _, column = fitting
@@ -31,12 +36,14 @@ def message(sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequen
 
 
 def _column(
-    sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequence[Action], size_px: int
+    sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequence[Action], typed: str | None, size_px: int
 ) -> ScreenColumn:
     column = ScreenColumn(sheet, sheet.column_px)
     column.text(title, round(1.4 * size_px), round(0.7 * size_px), style="bold")
     for text in paragraphs:
         column.text(text, size_px, round(0.7 * size_px))
+    if typed is not None:
+        add_typed_field(column, typed, size_px)
     # More than two actions are drawn as a list.
     rows = [[action] for action in actions] if len(actions) > 2 else [actions]
     for row in rows:

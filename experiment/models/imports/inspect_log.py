@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from batteries.errors import InputError
+from batteries.errors import InputError, how_to_install
 from experiment.models.event_loops import calls_outside_loops
 from experiment.models.imports.lines import LONGEST_MS, number_of, text_of, time_of
 from experiment.models.imports.replies import ImportedReply, Problem, ProblemKind, Records
@@ -38,8 +38,7 @@ def read(path: Path) -> Records:
         from inspect_ai.log import read_eval_log, read_eval_log_samples  # noqa: PLC0415 - an extra
     except ImportError:
         raise InputError(
-            f"{path}: the package inspect-ai, which reads this log, is not installed. Fix: install the package with: "
-            "pip install 'equipoise[models]'"
+            f"{path}: the package inspect-ai, which reads this log, is not installed. Fix: {how_to_install('models')}"
         ) from None
     try:
         form: Literal["eval", "json"] = "eval" if zipfile.is_zipfile(path) else "json"

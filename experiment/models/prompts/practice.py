@@ -18,6 +18,7 @@ from experiment.models.prompts.item_text import (
     response_in_words,
     shown_item,
 )
+from experiment.records import Source
 from experiment.study.blackbox_diagrams import with_diagrams_in_words
 from experiment.study.definition import Study
 
@@ -75,12 +76,12 @@ def _right_response(item: Item) -> JsonValue:
 
 
 def instruction_pages(study: Study) -> list[str]:
-    """Return the instructions as people get them: the Markdown pages, with the time limit on the last page.
+    """Return the instructions as people get them in the browser: Markdown pages, the last with the time limit.
 
     Diagrams are described in words.
     """
     definition = study.definition
-    texts = [study.texts[name].strip() for name in definition.timeline.instructions]
+    texts = [study.page(name, Source.WEB).strip() for name in definition.timeline.instructions]
     pages = [with_diagrams_in_words(text, study.words) for text in texts]
     deadline_ms = definition.timing.deadline_ms
     if pages and deadline_ms is not None:

@@ -29,6 +29,7 @@ from experiment.models.prompts.styles import HUMAN_EQUIVALENT, REASONING_STYLES,
 from experiment.models.request_ids import RequestId
 from experiment.pages_between_trials import block_instructions
 from experiment.plan import Phase, plan_session
+from experiment.records import Source
 from experiment.study.definition import Study
 
 
@@ -134,7 +135,7 @@ class Requests:
             }
         else:
             names = {self.items[index].item_id: of for index, of in block_instructions(definition, planned).items()}
-        return {item_id: [self.study.texts[name].strip() for name in of] for item_id, of in names.items()}
+        return {item_id: [self.study.page(name, Source.WEB).strip() for name in of] for item_id, of in names.items()}
 
     @property
     def is_long(self) -> bool:
@@ -323,7 +324,7 @@ def _task_prompts(study: Study, task: str, chosen: str | None, shots: int, whole
     question = study.definition.confidence
     confidence = None if question is None else confidence_request(question, study.words)
     blocks = study.definition.blocks if "instructions" in style.variables else None
-    block_pages = tuple(study.texts[name].strip() for name in blocks.pages) if blocks else ()
+    block_pages = tuple(study.page(name, Source.WEB).strip() for name in blocks.pages) if blocks else ()
     wording = (study.definition.language, study.definition.texts)
     return TaskPrompts(style, shared, wording, block_pages, confidence=confidence)
 

@@ -4,7 +4,7 @@ import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from batteries.errors import InputError
+from batteries.errors import InputError, how_to_install
 from experiment.models.runs.finished_runs import finished_run
 from experiment.models.runs.kept_replies import KeptCondition, kept_replies
 from experiment.models.runs.settings import RunSettings
@@ -47,7 +47,7 @@ def run_model(
     if importlib.util.find_spec("inspect_ai") is None:
         raise InputError(
             f"--model {settings.model}: language models need the package inspect-ai, which is not installed. "
-            "Fix: pip install 'equipoise[models]'"
+            f"Fix: {how_to_install('models')}"
         )
     from experiment.models.runs.ask import MOST_FAILURES, ask_missing, model_of  # noqa: PLC0415 - an extra
     from experiment.models.runs.run_log import write_run_log  # noqa: PLC0415 - an extra

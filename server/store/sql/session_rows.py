@@ -57,7 +57,7 @@ def begin(
 
 def note_visit(db: Database, session: str, visit: Visit, most: int = 1) -> None:
     """Record a visit of a session with its device, unless `most` visits are recorded already."""
-    device = as_json(visit.device.model_dump()) if visit.device else None
+    device = as_json(visit.device.model_dump(mode="json")) if visit.device else None
     db.execute(
         "INSERT INTO visits (session, visit, visit_id, at, next_trial_index, device) "
         "SELECT session, (SELECT COUNT(*) + 1 FROM visits WHERE session = ?), ?, ?, n_answered, ? "

@@ -150,7 +150,7 @@ def test_a_price_limit_needs_prices(study: Path) -> None:
 
 def test_without_inspect_the_error_names_the_extra(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(eq.InputError, match=r"Fix: pip install 'equipoise\[models\]'"):
+    with pytest.raises(eq.InputError, match=r'Fix: in a clone of .*`pip install "\.\[models\]"`\.'):
         eq.models_run(study, "openai/gpt-4.1")
 
 

@@ -9,7 +9,7 @@ import pytest
 import equipoise as eq
 from equipoise.commands import server_process
 
-MARKS = "unfinished texts: contact.md, line 3 (TODO); contact.md, line 10 (TODO). Fix: "
+MARKS = "unfinished texts: contact.md, line 3 (TODO); contact.md, line 23 (TODO). Fix: "
 
 
 @pytest.fixture(autouse=True)

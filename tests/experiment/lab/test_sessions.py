@@ -162,3 +162,23 @@ def test_a_session_with_blocks_that_is_killed_in_the_second_block_resumes_there(
         ((group, seed, status),) = store.execute('SELECT "group", seed, status FROM sessions').fetchall()
     assert status == "completed"
     assert [row[0] for row in laboratory.rows()] == list(range(len(plan_session(study, group, seed).trials)))
+
+
+def test_only_the_typed_word_deletes_the_answers(laboratory, fingers):
+    """In the real window: escape and response keys delete nothing. Escape, the word and Enter delete the answers."""
+    make_block_study(laboratory.folder)
+    process = laboratory.begin()
+    laboratory.press_until(lambda: not process.is_alive() or len(laboratory.rows()) >= 2)
+    for key in ("Escape", "3", "3", "2", "Return", "1"):  # The last key chooses to stay, after the wrong word.
+        fingers.press(key, HELD_S)
+        time.sleep(0.5)
+    n_before = len(laboratory.rows())
+    assert process.is_alive() and n_before >= 2
+    laboratory.press_until(lambda: not process.is_alive() or len(laboratory.rows()) > n_before)
+    for key in ("Escape", "3", *"delete", "Return", "Right"):
+        fingers.press(key, HELD_S)
+        time.sleep(0.5)
+    process.join(10)
+    assert not process.is_alive() and "P01 withdrew; the responses are deleted." in laboratory.printed
+    assert laboratory.rows() == []
+    assert list((laboratory.folder / "data" / "lab").rglob("P01*")) == []

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
 from experiment.records import Source
-from experiment.study.definition import Study
+from experiment.study.definition import Study, consent_digest
 from experiment.study.demographics import DemographicQuestion
-from experiment.study.timeline import PracticeCriterion
+from experiment.study.timeline import PracticeCriterion, Resume
 from server.app import create_app
 from server.settings import Settings
 from server.store import Identity, SqliteStore, Store
@@ -60,7 +60,7 @@ class Experimenter:
 
     def body(self, participant: str = "P01", **more: Any) -> dict[str, Any]:
         """Return the body of a start."""
-        digest = self.http.get("/api/study").get_json()["consent_digest"]
+        digest = consent_digest(self.study.definition, self.study.texts, Source.LAB)
         fields = {"start_id": new_id(), "consent_digest": digest, "study_digest": self.study.digest}
         return fields | {"participant": participant, "device": DEVICE.model_dump()} | more
 
@@ -195,6 +195,8 @@ def test_the_reply_to_a_laboratory_start_has_all_fields_that_the_program_needs(
         "participant": found.session.participant.participant,
         "started_at": found.session.started_at.isoformat(),
         "withdrawal_code": found.plan.withdrawal_code,
+        "n_answers": 0,
+        "n_other_sessions": 0,
     }
     assert found.session.source is Source.LAB
     assert "HttpOnly" in reply.headers["Set-Cookie"]
@@ -309,7 +311,7 @@ def test_finding_a_session_stores_nothing(lab: Experimenter, any_store: Store) -
     lab.respond(*lab.answers(0))
     before = held_by(any_store)
     reply = Experimenter(lab.http.application).find(participant="P01", session_number="2")
-    assert reply.get_json() == lab.session | {"next_trial_index": 1}
+    assert reply.get_json() == lab.session | {"next_trial_index": 1, "n_answers": 1}
     assert not reply.headers.getlist("Set-Cookie")
     assert lab.find(participant="P01").status_code == 404
     assert lab.find(participant="P02", session_number="2").status_code == 404
@@ -400,7 +402,7 @@ def test_a_start_with_another_study_is_refused(lab: Experimenter, any_store: Sto
     message = refused(lab.start(study_digest="0" * 64), 409)
     assert f"version 1.0 of `{lab.study.name}`" in message
     assert "differs from the server's study" in message
-    assert "study's consent text" in refused(lab.start(consent_digest="0" * 64), 422)
+    assert "study's consent text for the laboratory" in refused(lab.start(consent_digest="0" * 64), 422)
     assert held_by(any_store) == before
 
 
@@ -423,6 +425,24 @@ def test_a_laboratory_code_is_in_no_log_and_on_no_page(lab: Experimenter, caplog
     page = lab.http.get("/researcher/").text
     assert "the-code" not in page
     assert '<tfoot><tr><th scope="row">All</th><td class="picture"></td><td>1</td>' in page
+
+
+def test_a_laboratory_learns_how_much_a_withdrawal_would_delete(lab_of: LabOf, small_study: Study) -> None:
+    lab = lab_of(saying(small_study, resume=Resume(interrupted_trial="skip")))
+
+    def numbers(reply: TestResponse) -> tuple[int, int]:
+        return reply.get_json()["n_answers"], reply.get_json()["n_other_sessions"]
+
+    assert numbers(lab.start("P01")) == (0, 0)
+    missed = {"response_id": new_id(), "trial_index": 1, "response": None, "missing": "interrupted"}
+    assert lab.respond(answer(0), missed).status_code == 201
+    assert numbers(lab.find(participant="P01")) == (1, 0)
+    assert numbers(lab.start("P01")) == (1, 0)
+    lab.take()
+    assert numbers(lab.start("P02")) == (0, 0), "the sessions of other participants do not count"
+    assert numbers(lab.start("P01", session_number=2)) == (0, 1)
+    assert numbers(lab.find(participant="P01")) == (len(lab.session["trials"]) - 1, 1)
+    assert numbers(lab.start("P01", kind="simulated")) == (0, 0), "a rehearsal is not a session of the participant"
 
 
 # Uploads

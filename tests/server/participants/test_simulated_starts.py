@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from experiment.study.definition import Study
+from experiment.records import Source
+from experiment.study.definition import Study, consent_digest
 from experiment.study.recruitment import Exit, Exits
 from experiment.study.timeline import PracticeCriterion, Resume
 from server.app import create_app
@@ -149,6 +150,7 @@ def test_a_rehearsal_in_the_laboratory_has_no_exit_of_people(app_of: AppOf, smal
     study = app.extensions["equipoise"].study
     program = Participant(app)
     start = start_of(app) | {"participant": "P01", "study_digest": study.digest}
+    start["consent_digest"] = consent_digest(study.definition, study.texts, Source.LAB)
     reply = program.http.post("/api/lab/session", json=start, headers={"Authorization": "Bearer researcher-token"})
     assert reply.status_code == 201, reply.text
     program.session = reply.get_json()

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from experiment.study.definition import Study
+from experiment.records import Source
+from experiment.study.definition import Study, consent_digest
 from experiment.study.recruitment import Recruitment
 from experiment.study.timeline import Resume
 from server.app import create_app
@@ -190,7 +191,7 @@ def test_simulated_and_laboratory_sessions_do_not_count_as_slots_of_an_address(
     lab = person_at(app, HERE)
     for number in range(3):
         start = {"start_id": str(uuid.uuid4()), "participant": f"P{number}", "study_digest": small_study.digest}
-        start["consent_digest"] = lab.study()["consent_digest"]
+        start["consent_digest"] = consent_digest(small_study.definition, small_study.texts, Source.LAB) or ""
         reply = lab.post("/api/lab/session", start, Authorization="Bearer researcher-token")
         assert reply.status_code == 201, reply.text
     assert person_at(app, HERE).start().status_code == 201

@@ -17,6 +17,7 @@ from PIL import ImageFont
 from batteries.errors import InputError
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from experiment.lab.screens.text.shaping import shaped
+from experiment.records import Source
 from experiment.study.definition import Study
 
 Style = Literal["regular", "bold", "italic", "mono"]
@@ -118,8 +119,7 @@ def texts_of(study: Study) -> Iterator[str]:
     for item in study.battery.items:
         if item.task != JsPsychPlugin.name:
             yield from _strings(item.content)
-    plugins = {plugin.file for plugin in study.definition.plugins.values()}
-    yield from (text for name, text in study.texts.items() if name not in plugins)
+    yield from (study.page(name, Source.LAB) for name in study.definition.pages)
     for question in study.demographics:
         yield question.ask
         yield from question.options

@@ -12,7 +12,7 @@ from typing import Literal
 
 from PIL import features
 
-from batteries.errors import InputError
+from batteries.errors import InputError, how_to_install
 
 Direction = Literal["ltr", "rtl"]
 
@@ -106,7 +106,7 @@ def _with_reshaper(text: str, direction: Direction) -> str:
     except ImportError:
         raise InputError(
             f"the text {text[:40]!r} cannot be drawn, because the Python packages arabic-reshaper and python-bidi are "
-            "missing. Fix: install the packages for the laboratory: pip install 'equipoise[lab]'."
+            f"missing. Fix: {how_to_install('lab')}"
         ) from None
     return str(get_display(ArabicReshaper({"delete_harakat": False}).reshape(text), base_dir=direction[0].upper()))
 

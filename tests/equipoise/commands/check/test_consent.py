@@ -85,3 +85,17 @@ def test_a_consent_without_a_version_needs_attention(sample_study: Study) -> Non
 def test_a_study_without_a_consent_needs_attention(sample_study: Study) -> None:
     point = consent_point(with_timeline(sample_study, consent=None))
     assert (point.verdict, "no consent page" in point.found) == (Verdict.ATTENTION, True)
+
+
+@pytest.mark.parametrize(("source", "where"), [("web", "in the browser"), ("lab", "in the laboratory")])
+def test_the_consent_is_checked_for_each_source(sample_study: Study, source: str, where: str) -> None:
+    study, other = with_timeline(complete(sample_study), contact=None), {"web": "lab", "lab": "web"}[source]
+    without_data = f"{WHO} {WHAT} {LONG} {RIGHTS}\n::: {other}\n{DATA}\n:::\n"
+    point = consent_point(with_texts(study, consent=without_data))
+    assert point.verdict is Verdict.ATTENTION
+    assert point.found == f"no words were found on which data are kept {where}."
+    without_address = f"{WHAT} {LONG} {RIGHTS} {DATA}\n::: {other}\n{WHO}\n:::\n"
+    point = consent_point(with_texts(study, consent=without_address))
+    assert (point.verdict, f"no address of a person {where}:" in point.found) == (Verdict.FAILED, True)
+    both = f"{WHAT} {LONG} {RIGHTS} {DATA}\n::: {other}\n{WHO}\n:::\n::: {source}\n{WHO}\n:::\n"
+    assert consent_point(with_texts(study, consent=both)).verdict is Verdict.PASSED

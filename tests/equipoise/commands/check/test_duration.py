@@ -30,6 +30,13 @@ def test_the_duration_is_the_reading_time_of_all_words_and_a_decision_for_each_q
     assert estimate.minutes == pytest.approx(1.5 + 2 * DECISION_S / 60)
 
 
+def test_words_that_only_the_laboratory_shows_do_not_count(one_page: Study) -> None:
+    page = f"{one_page.texts['consent.md']}\n::: lab\nIt takes 90 minutes.\n:::\n"
+    with_section = with_texts(one_page, consent=page)
+    assert estimated_duration(with_section) == estimated_duration(one_page)
+    assert stated_minutes(with_section) is None
+
+
 def test_the_timing_of_the_study_is_part_of_the_duration(one_page: Study) -> None:
     with_fixation = estimated_duration(with_entries(one_page, timing=Timing(fixation_ms=6000)))
     assert with_fixation is not None

@@ -28,14 +28,14 @@ def test_pages_without_a_gap_pass(sample_study: Study) -> None:
 def test_a_new_study_fails_because_its_contact_page_has_a_gap(sample_study: Study) -> None:
     point = pages_point(sample_study)
     assert point.verdict is Verdict.FAILED
-    assert "contact.md, line 3 (TODO) and contact.md, line 10 (TODO)" in point.found
+    assert "contact.md, line 3 (TODO) and contact.md, line 23 (TODO)" in point.found
 
 
 def test_the_server_names_texts_with_a_gap_when_it_starts(
     study_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     announce(study_folder, read_settings())
-    note = "Note: participants see texts with a gap: contact.md, line 3 (TODO) and contact.md, line 10 (TODO)."
+    note = "Note: participants see texts with a gap: contact.md, line 3 (TODO) and contact.md, line 23 (TODO)."
     assert note in capsys.readouterr().out
     (study_folder / "contact.md").write_text(CONTACT, encoding="utf-8")
     announce(study_folder, read_settings())
@@ -78,6 +78,14 @@ def test_a_page_that_is_hard_to_read_needs_attention(sample_study: Study) -> Non
     point = reading_age_point(with_texts(sample_study, debrief=HARD))
     assert point.verdict is Verdict.ATTENTION
     assert "debrief.md needs a reading age of more than 18 years" in point.found
+
+
+@pytest.mark.parametrize(("source", "where"), [("web", "in the browser"), ("lab", "in the laboratory")])
+def test_each_section_of_a_page_is_judged_for_its_source(sample_study: Study, source: str, where: str) -> None:
+    page = f"It is over. Thank you.\n::: {source}\n{HARD}\n:::\n"
+    point = reading_age_point(with_texts(sample_study, debrief=page))
+    assert f"debrief.md {where} needs a reading age of more than 18 years." in point.found
+    assert point.found.count("needs a reading age") == 1
 
 
 def test_a_short_page_is_not_judged(sample_study: Study) -> None:

@@ -71,8 +71,8 @@ def test_a_missing_display_is_refused_with_a_sentence(monkeypatch, display):
 @pytest.mark.parametrize(
     ("system", "python", "advice"),
     [
-        ("linux", (3, 12), r"install it with: pip install 'equipoise\[lab\]'"),
-        ("win32", (3, 11), r"install it with: pip install 'equipoise\[lab\]'"),
+        ("linux", (3, 12), r'in a clone of the repository of Equipoise, run `pip install "\.\[lab\]"`\.'),
+        ("win32", (3, 11), r'in a clone of the repository of Equipoise, run `pip install "\.\[lab\]"`\.'),
         ("win32", (3, 12), r"under Python 3\.11\. "),
         ("darwin", (3, 13), r"under Python 3\.11 or 3\.12\. "),
     ],

@@ -16,6 +16,7 @@ from experiment.lab.screens.text.fonts import DEJAVU
 from experiment.lab.screens.text.markdown import Block, blocks_of
 from experiment.lab.screens.text.paragraphs import Span
 from experiment.load_study import load_study
+from experiment.records import Source
 from experiment.study.blackbox_diagrams import diagram_of, is_diagram, steps_of
 from experiment.texts import texts_in
 from tests.paths import STUDIES
@@ -61,7 +62,8 @@ def text_of(*pictures):
 def test_all_pages_of_the_shipped_studies_can_be_read(study, size_px):
     loaded = load_study(STUDIES / study)
     sheet = replace(Sheet.of(loaded, size_px), rules_hint="")  # The program shows this hint in trials only.
-    for name, text in loaded.texts.items():
+    for name in loaded.definition.pages:
+        text = loaded.page(name, Source.LAB)
         drawn = pages(sheet, {name: text}, CONSENT, BACK, NEXT)
         diagrams = [token for token in MarkdownIt("commonmark").parse(text) if is_diagram(token)]
         assert len(drawn) <= 2 + len(diagrams)
@@ -235,11 +237,31 @@ def test_a_message_shows_its_actions(size_px, language):
     assert all(word in text_of(picture).split() for label in labels for word in label.split())
 
 
+@pytest.mark.parametrize("size_px", SIZES)
+@pytest.mark.parametrize("language", ["en", "de", "es", "ar"])
+def test_the_page_that_deletes_answers_fits_every_screen(size_px, language):
+    sheet = sheet_of(size_px, language)
+    say = sheet.words.say
+    words = [say("lab_delete_answers", number=1000), say("lab_leave_earlier", number=10), say("lab_delete_final")]
+    words.append(say("lab_delete_type", word=say("lab_delete_word")))
+    actions = [Action("submit", say("leave_confirm"), "Enter"), Action("stay", say("leave_stay"), "Esc")]
+    for typed in ("", say("lab_delete_word"), "longer than the field " * 20):
+        picture = message(sheet, say("leave_confirm"), words, actions, typed)
+        assert_is_in_order(picture, sheet)
+        assert names(picture) == ["submit", "stay"]
+        assert set(" ".join([*words, *typed.split()[-1:]]).split()) <= set(text_of(picture).split())
+
+
 @pytest.mark.parametrize("size_px", [(1024, 768), (1366, 768), (1920, 1080), (1920, 1200), (2560, 1440), (3840, 2160)])
 @pytest.mark.parametrize("study", ["blackbox-predict", "intuition-single", "intuition-double"])
 def test_whether_a_consent_is_one_page_does_not_depend_on_the_screen(study, size_px):
     loaded = load_study(STUDIES / study)
-    assert len(pages(Sheet.of(loaded, size_px), {"consent.md": loaded.texts["consent.md"]}, CONSENT, BACK, NEXT)) == 1
+    assert (
+        len(
+            pages(Sheet.of(loaded, size_px), {"consent.md": loaded.page("consent.md", Source.LAB)}, CONSENT, BACK, NEXT)
+        )
+        == 1
+    )
 
 
 def test_more_than_two_actions_are_a_list_on_every_screen():

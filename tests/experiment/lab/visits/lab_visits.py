@@ -29,6 +29,8 @@ DEVICE = LabDevice(
 )  # fmt: skip
 
 MOST_PRESSES = 400
+WITHDRAW = ("3", *"delete", "return")
+"""The presses after escape with which a participant leaves and deletes the answers."""
 
 
 def press(name):

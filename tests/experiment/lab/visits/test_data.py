@@ -17,7 +17,7 @@ from experiment.lab.session import Visitor, VisitOutcome
 from experiment.load_study import load_study
 from experiment.records import Kind
 from server.store.sql.lab_sessions import trials_of
-from tests.experiment.lab.visits.lab_visits import careful, leaving_at, rows, take_on_the_web
+from tests.experiment.lab.visits.lab_visits import WITHDRAW, careful, leaving_at, rows, take_on_the_web
 
 
 def test_session_2_belongs_to_the_same_participant_as_session_1(lab, small):
@@ -77,7 +77,7 @@ def test_a_file_that_cannot_be_deleted_is_reported_and_the_withdrawal_is_stored(
         unlink(path, **more)
 
     monkeypatch.setattr(Path, "unlink", refuse)
-    leaves = lab(study, leaving_at(3, ["3", "2"]))
+    leaves = lab(study, leaving_at(3, WITHDRAW))
     assert leaves.outcome is VisitOutcome.WITHDRAWN
     assert "cannot be deleted (it is open in another program)" in leaves.problem
     with local_client(study, None) as (_, store):
@@ -92,7 +92,7 @@ def test_a_file_that_cannot_be_deleted_is_reported_and_the_withdrawal_is_stored(
 def test_a_withdrawal_from_session_2_deletes_the_files_of_session_1(lab, small):
     study = load_study(small)
     first = lab(study)
-    assert lab(study, leaving_at(3, ["3", "2"]), session_number=2).outcome is VisitOutcome.WITHDRAWN
+    assert lab(study, leaving_at(3, WITHDRAW), session_number=2).outcome is VisitOutcome.WITHDRAWN
     assert not first.table.exists()
     assert list((small / "data" / "lab").rglob("*_*")) == []
 

@@ -11,19 +11,61 @@ from equipoise.commands.lab.clients import local_client
 from experiment.lab.screens.layout.screen_image import ESCAPE
 from experiment.lab.session import VisitOutcome
 from experiment.load_study import load_study
-from tests.experiment.lab.visits.lab_visits import FullDisk, careful, leaving_at, names_on, press, rows
+from tests.experiment.lab.visits.lab_visits import WITHDRAW, FullDisk, careful, leaving_at, names_on, press, rows
 
 
-def test_a_participant_who_withdraws_is_asked_to_confirm(lab, small):
+def test_a_participant_who_types_the_word_withdraws(lab, small):
     study = load_study(small)
-    stays = lab(study, leaving_at(3, ["3", "1"]), participant="P01")
+    stays = lab(study, leaving_at(3, ["3", ESCAPE, "1"]), participant="P01")
     assert stays.outcome is VisitOutcome.COMPLETED
-    leaves = lab(study, leaving_at(3, ["3", "2"]), participant="P02")
+    leaves = lab(study, leaving_at(3, WITHDRAW), participant="P02")
     assert leaves.outcome is VisitOutcome.WITHDRAWN
     assert all(t["received_at"] is None and t["status"] == "withdrawn" for t in rows(study, leaves.session))
     kept = {path.name.partition("_")[0] for path in (study.folder / "data" / "lab").rglob("P0*")}
     assert kept == {"P01"}, "no file has deleted data"
     assert leaves.table is None
+
+
+DIGITS = [str(digit) for digit in range(10)]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ["3", "2"], ["3", "2", "return"], ["3", *DIGITS, "num_2", "num_enter"], ["3", "return", "3", "return"],
+        ["3", *"delet", "return"], ["3", *"3delete", "return"], ["3", *"a5x", "return"], ["3", "confirm"],
+        ["3", "delete", "return"], ["3", *"delete", ESCAPE], ["3", *"delete", "stay"],
+    ],
+)  # fmt: skip
+def test_without_the_word_nothing_is_deleted(lab, small, keys):
+    """Digits and other response keys do not delete; neither does the word without Enter. `delete` is also a key."""
+    study = load_study(small)
+    first = lab(study, leaving_at(3, ["2"]))
+    visit = lab(study, leaving_at(2, [*keys, ESCAPE, "1"]))
+    assert visit.outcome is VisitOutcome.COMPLETED and visit.session.session == first.session.session
+    trials = rows(study, visit.session)
+    assert {trial["status"] for trial in trials} == {"completed"}
+    assert all(trial["received_at"] for trial in trials)
+
+
+def test_a_wrong_word_is_reported_and_can_be_corrected(lab, small):
+    study = load_study(small)
+    visit = lab(study, leaving_at(3, ["3", *"delate", "return", "3", *" Delex", "backspace", *"TE ", "return"]))
+    assert visit.outcome is VisitOutcome.WITHDRAWN
+    menus = [seen for seen in visit.display.seen if "Leave the study?" in seen]
+    note = "You did not type the word “delete”. Nothing was deleted."
+    assert [note in seen for seen in menus] == [False, True]
+
+
+def test_the_page_says_what_is_deleted_and_that_it_cannot_be_undone(lab, small):
+    study = load_study(small)
+    lab(study, leaving_at(3, ["2"]))
+    visit = lab(study, leaving_at(3, WITHDRAW))
+    page = next(seen for seen in visit.display.seen if "type this word" in seen)
+    assert "your answers in this session (number: 4)" in page, "two of this visit, and two of the visit before"
+    assert "the files of this session on this computer" in page
+    assert "Deleted answers cannot be restored, and you cannot come back to this study." in page
+    assert "other sessions" not in page
 
 
 def test_escape_before_the_consent_stores_no_decision(lab, small):
@@ -139,7 +181,7 @@ def asking(small, edit):
 
 def test_a_failed_deletion_of_responses_is_retried(lab, small):
     study, disk = load_study(small), FullDisk("/api/withdraw", n_failing=2)
-    leaves = lab(study, leaving_at(3, ["3", "2", "1", "1"]), wrap=disk)
+    leaves = lab(study, leaving_at(3, [*WITHDRAW, "1", "1"]), wrap=disk)
     assert leaves.outcome is VisitOutcome.WITHDRAWN and len(disk.asked) == 3
     assert sum("could not be deleted yet" in seen for seen in leaves.display.seen) == 2
     assert {trial["status"] for trial in rows(study, leaves.session)} == {"withdrawn"}
@@ -148,7 +190,7 @@ def test_a_failed_deletion_of_responses_is_retried(lab, small):
 def test_responses_that_are_not_deleted_are_never_reported_as_deleted(lab, small):
     """Neither the participant's last page nor the experimenter's message reports a deletion; the message has a fix."""
     study, seen = load_study(small), []
-    leave = leaving_at(3, ["3", "2", "2"])
+    leave = leaving_at(3, [*WITHDRAW, "2"])
 
     def person(display):
         seen[:] = display.seen
@@ -169,7 +211,7 @@ def test_responses_that_are_not_deleted_are_never_reported_as_deleted(lab, small
 def test_a_refused_withdrawal_is_reported(lab, small):
     """Another program has opened the session, so that only that program can delete it."""
     study, seen, lab_clients = load_study(small), [], []
-    leave = leaving_at(3, ["3", "2"])
+    leave = leaving_at(3, WITHDRAW)
 
     def person(display):
         seen[:] = display.seen
@@ -186,13 +228,14 @@ def test_a_refused_withdrawal_is_reported(lab, small):
     assert "could not be deleted yet" in seen[-1]
 
 
-def test_a_withdrawal_from_session_2_says_that_session_1_is_deleted_too(lab, small):
-    study, words = load_study(small), "The answers of your earlier sessions in this study are deleted too."
-    first = lab(study, leaving_at(3, ["3", "1"]))
-    assert not any(words in seen for seen in first.display.seen)
-    second = lab(study, leaving_at(3, ["3", "2"]), session_number=2)
-    (sure,) = [seen for seen in second.display.seen if words in seen]
-    assert "you cannot come back" in sure
+def test_a_withdrawal_says_that_the_other_sessions_are_deleted_too(lab, small):
+    study, words = load_study(small), "Number of other sessions on this computer: 1."
+    lab(study, participant="P02")
+    first = lab(study, leaving_at(3, ["3", ESCAPE, "1"]))
+    assert not any("other sessions" in seen for seen in first.display.seen)
+    second = lab(study, leaving_at(3, WITHDRAW), session_number=2)
+    sure = next(seen for seen in second.display.seen if words in seen)
+    assert "Your answers and files from your other sessions in this study are deleted too." in sure
     assert second.outcome is VisitOutcome.WITHDRAWN
     for session in (first.session, second.session):
         assert {trial["status"] for trial in rows(study, session)} == {"withdrawn"}

@@ -14,6 +14,7 @@ from experiment.lab.screens.layout.sheet import Sheet
 from experiment.load_study import load_study
 from tests.experiment.lab.visits.lab_visits import (
     SIZE_PX,
+    WITHDRAW,
     FakeDisplay,
     careful,
     leaving_at,
@@ -164,7 +165,7 @@ def test_a_withdrawal_without_network_is_uploaded_with_the_next_visit(command, s
                 network.n_left = 0
             return leaves(display)
 
-        leaves = leaving_at(3, ["3", "2"])
+        leaves = leaving_at(3, WITHDRAW)
         cut_off = command(*SERVER, person=person)
     assert cut_off.exit_code == 1
     assert "The responses on the server are NOT deleted yet" in cut_off.stderr
@@ -179,7 +180,7 @@ def test_a_withdrawal_without_network_is_uploaded_with_the_next_visit(command, s
 
 def test_without_network_the_upload_of_withdrawals_stops_after_one_attempt(command, server, monkeypatch):
     for participant in ("P01", "P02", "P03"):
-        command(participant=participant, person=leaving_at(3, ["3", "2"]))
+        command(participant=participant, person=leaving_at(3, WITHDRAW))
     command(participant="P04", person=leaving_at(3, ["2"]))
     with server(n_requests=0) as (there, _):
         start, asked = there.start, []

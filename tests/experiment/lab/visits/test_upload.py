@@ -18,6 +18,7 @@ from experiment.records import Kind
 from server.store import Release
 from server.store.sql.lab_sessions import trials_of
 from tests.experiment.lab.visits.lab_visits import (
+    WITHDRAW,
     leaving_at,
     other_server,
     other_store,
@@ -167,7 +168,7 @@ def test_sessions_are_uploaded_completely_and_stored_once(lab, small, tmp_path):
     study = load_study(small)
     done = lab(study, participant="P01", group=5)
     lab(study, leaving_at(4, ["2"]), participant="P02")
-    lab(study, leaving_at(4, ["3", "2"]), participant="P03")
+    lab(study, leaving_at(4, WITHDRAW), participant="P03")
     lab(study, kind=Kind.SIMULATED)
     into = other_store(tmp_path)
     n_trials = len(rows(study, done.session))
@@ -245,7 +246,7 @@ def test_without_the_server_no_session_begins(lab, small, tmp_path):
 def test_a_refused_session_does_not_stop_the_upload_of_others(lab, small, tmp_path):
     study = load_study(small)
     into = other_store(tmp_path)
-    lab(study, leaving_at(3, ["3", "2"]), participant="P01", store=into)
+    lab(study, leaving_at(3, WITHDRAW), participant="P01", store=into)
     for participant in ("P01", "P02"):
         lab(study, participant=participant)
     uploaded = lab_upload(study, into=into)

@@ -7,6 +7,7 @@ from equipoise.commands.lab.clients import local_client
 from experiment.lab.session import VisitOutcome
 from experiment.load_study import load_study
 from tests.experiment.lab.visits.lab_visits import (
+    WITHDRAW,
     FakeDisplay,
     Killed,
     careful,
@@ -94,7 +95,7 @@ def test_a_participant_without_a_slot_is_not_asked_for_consent(lab, small, edit,
     edit(small / "study.yaml", "\ntimeline:", f"\nrecruitment:\n  {quota}: 1\ntimeline:")
     study = load_study(small)
     if quota == "quota_per_group":
-        lab(study, leaving_at(3, ["3", "2"]), participant="P03")  # This participant withdraws.
+        lab(study, leaving_at(3, WITHDRAW), participant="P03")  # This participant withdraws.
     lab(study, leaving_at(3, ["2"]), participant="P01")
     seen = []
 

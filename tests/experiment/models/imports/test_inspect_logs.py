@@ -143,7 +143,7 @@ def test_without_the_package_the_error_names_the_extra(
     path = tmp_path / "log"
     path.write_bytes(b"PK\x03\x04")
     monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
-    with pytest.raises(InputError, match=r"pip install 'equipoise\[models\]'"):
+    with pytest.raises(InputError, match=r'Fix: in a clone of .*`pip install "\.\[models\]"`\.'):
         models_import(vignettes, path)
 
 

@@ -11,6 +11,7 @@ from batteries.items import Battery, Item
 from experiment.load_study import load_study
 from experiment.models.prompts.practice import feedback_on_reply
 from experiment.models.prompts.requests import requests_for
+from experiment.records import Source
 from experiment.study.blackbox_diagrams import with_diagrams_in_words
 from experiment.study.definition import Study
 from experiment.study.timeline import Timing
@@ -94,7 +95,7 @@ def test_practice_items_are_numbered_and_the_last_one_ends_the_practice() -> Non
 def test_the_prompt_has_the_texts_of_the_sample_study_in_the_order_of_people(task: str) -> None:
     study = SAMPLES[task]
     shown = user_message(study)
-    texts = [study.texts[name].strip() for name in study.definition.timeline.instructions]
+    texts = [study.page(name, Source.WEB).strip() for name in study.definition.timeline.instructions]
     pages = [with_diagrams_in_words(text, study.words) for text in texts]
     assert shown.startswith("\n\n".join(pages) + "\n\nPractice")
 
