@@ -25,7 +25,7 @@ SIZE_PX = (1024, 768)
 DEVICE = LabDevice(
     width_px=1024, height_px=768, full_screen=True, screen=0, nominal_hz=60, measured_hz=59.9, frame_ms=16.7,
     is_synchronised=True, pacing="frames", keyboard="ptb", psychopy_version="2026.2", python_version="3.11",
-    platform="test", text_font="DejaVuSans",
+    platform="test", text_font="DejaVuSans", clock_started_at=datetime(2026, 11, 28, 12, 0, 0, 7, tzinfo=UTC),
 )  # fmt: skip
 
 MOST_PRESSES = 400
