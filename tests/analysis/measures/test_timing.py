@@ -127,7 +127,7 @@ def test_degraded_timing_is_stated_and_is_a_note(view, session):
     assert degraded in note.replace("\u00a0", " ")
 
 
-def test_good_timing_is_no_note(view, session):
+def test_good_timing_makes_no_note(view, session):
     rows = view(lab(session, "A"), session(participant="W", **EXACT), lab(session, "S", kind="simulated"))
     assert timing_notes(table_of(rows)) == []
 
