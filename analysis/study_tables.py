@@ -14,6 +14,7 @@ from analysis.measures.models import models_table
 from analysis.measures.people_and_models import people_and_models
 from analysis.measures.response_shares import response_shares
 from analysis.measures.study_measures import study_measures
+from analysis.measures.timing import timing
 from analysis.planned.results import PlannedResults, run_planned
 from analysis.planned.sensitivity import sensitivity
 from analysis.planned.study_rows import plan_for, rows_with_outcome, study_rows
@@ -169,6 +170,7 @@ def _tables_of_every_study(
         "exclusions": exclusions.flow,
         "exclusions_by_group": exclusions_by_group(exclusions),
         "participants": exclusions.participants,
+        "timing": timing(trials),
         "accuracy": accuracies.by_all_factors,
         "accuracy_overall": accuracies.overall,
         "differences": differences(trials, plan.by, plan),

@@ -16,6 +16,7 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m013_payments",
     "m014_accounts_and_extended_quotas",
     "m015_screens_and_confidence",
+    "m016_device_of_a_trial",
 )
 """Names of the migrations of the store, in order. The analysis refuses a store with an unknown migration."""
 
@@ -63,6 +64,9 @@ RESERVED_FACTOR_NAMES = frozenset(
         "coded_as",
         "excluded_at",
         "excluded_reason",
+        "device",
+        "device_pacing",
+        "device_keyboard",
         "presentation",
         "presentation_frames_off",
         "stimulus_duration_ms",

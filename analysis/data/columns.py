@@ -17,12 +17,13 @@ WHOLE = ("group", "seed", "trial_index", "fixation_frames", "fixation_frames_int
          "attempt", "visit", "session_number", "study_revision", "input_tokens", "output_tokens")  # fmt: skip
 DECIMAL = ("rt_ms", "fixation_ms", "frame_ms", "temperature", "confidence", "confidence_rt_ms")
 YES_NO = ("valid", "imported_correct")
-JSON = ("factors", "content", "key", "response", "signals", "jspsych", "run_parameters", "presentation")
+JSON = ("factors", "content", "key", "response", "signals", "jspsych", "run_parameters", "presentation",
+        "device")  # fmt: skip
 VIEW_COLUMNS = (*TEXT, *WHOLE, *DECIMAL, *YES_NO, *JSON)
 LATER_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source", "visit", "input", "missing", "signals",
                  "jspsych", "session_number", "study_revision", "excluded_at", "excluded_reason", "reading_rule",
                  "stop_reason", "input_tokens", "output_tokens", "run_parameters", "presentation", "confidence",
-                 "confidence_rt_ms")  # fmt: skip
+                 "confidence_rt_ms", "device")  # fmt: skip
 """Columns that stores and exports of an earlier Equipoise lack. If a store or export lacks such a column, the values
 of this column are missing in the tidy table.
 """
@@ -44,6 +45,10 @@ are missing.
 """
 LAB_SIGNALS = ("signal_too_early", "signal_rules_opened", "signal_rules_ms")
 """The signals that the laboratory program records too."""
+LAB_TIMING = ("device_pacing", "device_keyboard")
+"""Columns with the timing of a laboratory's computer, from the column `device`. Without a laboratory, the values are
+missing.
+"""
 PRESENTATION = ("stimulus_duration_ms", "presentation_frames_off", "sound_onset_ms", "sound_latency_ms")
 """Columns with the timing of a trial's screens and sounds, from the column `presentation`."""
 PATTERNS = ("implausibly_fast", "same_response_run")
@@ -52,13 +57,14 @@ JSPSYCH = ("trial_type", "plugin_version", "time_elapsed", "rt")
 """Columns with the names of jsPsych's own data. `rt` is `rt_ms`, rounded as in jsPsych."""
 AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "chance", "value", "rt_ms", "input",
                  "fixation_ms", "fixation_frames", "fixation_frames_intended", "frame_ms", "shown_at", "onset_source",
-                 "received_at", "frames_dropped", "presentation", *PRESENTATION, "confidence", "confidence_rt_ms",
-                 "attempt", "visit", "focus_lost", *SIGNALS, *PATTERNS, *JSPSYCH,
+                 "received_at", "frames_dropped", *LAB_TIMING, "presentation", *PRESENTATION, "confidence",
+                 "confidence_rt_ms", "attempt", "visit", "focus_lost", *SIGNALS, *PATTERNS, *JSPSYCH,
                  "model", "model_version", "temperature", "run", "prompt_digest", "valid", "imported_correct",
                  "reading_rule", "stop_reason", "input_tokens", "output_tokens", "prompt", "thinking",
                  "thinking_budget", "epoch", "subject")  # fmt: skip
 DERIVED = ("correct", "score", "chance", "value", "excluded_by", "counted_as", "coding_name", "coded_as",
-           *PRESENTATION, *PATTERNS, "rt", "prompt", "thinking", "thinking_budget", "epoch", "subject")  # fmt: skip
+           *LAB_TIMING, *PRESENTATION, *PATTERNS, "rt", "prompt", "thinking", "thinking_budget", "epoch",
+           "subject")  # fmt: skip
 """Columns that are computed from the raw data. The data digest does not include these columns."""
 
 SINCE_THE_DIGEST = ("session_number", "study_revision", "excluded_at", "excluded_reason", "reading_rule",

@@ -20,7 +20,9 @@ OF_SESSION = ("study", "study_version", "battery", "participant", "kind", "sourc
 """Columns whose value is the same for all trials of a session."""
 OF_ITEM = ("task", "factors", "content", "key")
 """Columns whose value is the same for all trials of an item of a battery."""
-OF_TRIAL = tuple(column for column in VIEW_COLUMNS if column not in {*OF_SESSION, *OF_ITEM})
+OF_VISIT = ("device",)
+"""Columns whose value is the same for all trials of a visit."""
+OF_TRIAL = tuple(column for column in VIEW_COLUMNS if column not in {*OF_SESSION, *OF_ITEM, *OF_VISIT})
 
 
 def read_columns(store: sqlite3.Connection, names: dict[str, str], where: str) -> dict[str, pd.Series]:
@@ -47,6 +49,8 @@ def read_columns(store: sqlite3.Connection, names: dict[str, str], where: str) -
     rows = trials.series(where)
     session = rows["session"].cat.codes.to_numpy()
     rows |= _looked_up(store, {column: names[column] for column in OF_SESSION}, rows, session)
+    visit = session.astype("int64") * (len(rows["visit"].cat.categories) + 1) + rows["visit"].cat.codes.to_numpy()
+    rows |= _looked_up(store, {column: names[column] for column in OF_VISIT}, rows, visit)
     battery_of_item = rows["battery"].cat.codes.to_numpy(dtype="int64") * (len(rows["item_id"].cat.categories) + 1)
     item = battery_of_item + rows["item_id"].cat.codes.to_numpy()
     rows |= _looked_up(store, {column: names[column] for column in OF_ITEM}, rows, item)

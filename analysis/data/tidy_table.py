@@ -18,6 +18,7 @@ from analysis.data.columns import (
     DECIMAL,
     FIXED_COLUMNS,
     LAB_SIGNALS,
+    LAB_TIMING,
     NEVER_EMPTY,
     PATTERNS,
     PEOPLE,
@@ -110,6 +111,7 @@ def tidy_trials(rows: pd.DataFrame, where: str = "trials") -> pd.DataFrame:
     table |= {column: cells[column].spread(values[column], "object") for column in ("content", "key", "response")}
     table |= _signals(cells.pop("signals"), table, where)
     table |= _presentation(cells["presentation"], where)
+    table |= _lab_timing(cells["device"], where)
     table |= {column: Cells.of(column, notes[column]).texts() for column in ("trial_type", "plugin_version")}
     table |= {"time_elapsed": notes["time_elapsed"], "rt": table["rt_ms"].where(notes["is_noted"]).round()}
     _refuse_unknown_words(cells, where)
@@ -322,6 +324,16 @@ def _presentation(cells: Cells, where: str) -> dict[str, pd.Series]:
     columns = {"presentation": cells.spread(recorded, "object")}
     for column, summary in _SUMMARIES.items():
         columns[column] = cells.spread([summary(presentation) for presentation in recorded], "float64")
+    return columns
+
+
+def _lab_timing(cells: Cells, where: str) -> dict[str, pd.Series]:
+    """Return the columns in `LAB_TIMING`. Only the device of a laboratory has a text as its keyboard."""
+    devices = [device or {} for device in cells.converted(json_object, "a JSON object", where)]
+    columns = {}
+    for column in LAB_TIMING:
+        found = [device.get(column.removeprefix("device_")) for device in devices]
+        columns[column] = _texts([*(one if isinstance(one, str) else None for one in found), None], cells.number)
     return columns
 
 

@@ -39,6 +39,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.columns import KINDS, is_graded, numbered_units
+from analysis.data.fixation_timing import fixation_error_ms
 from analysis.exclusions.by_researcher import BY_RESEARCHER, BY_RESEARCHER_WORDS, exclusion_notes
 from analysis.exclusions.rules import apply_rule, checks_that_count, rule_words
 from analysis.sentences import count
@@ -174,7 +175,8 @@ class _Tally:
              "correct": trials["correct"].fillna(False).astype(bool), "is_graded": is_graded(trials),
              "rt_ms": trials["rt_ms"],
              "focus_lost": trials["focus_lost"], "implausibly_fast": trials["implausibly_fast"],
-             "same_response_run": trials["same_response_run"]}
+             "same_response_run": trials["same_response_run"], "frames_dropped": trials["frames_dropped"],
+             "fixation_error_ms": fixation_error_ms(trials)}
         )  # fmt: skip
         not_a_test = pd.Categorical.from_codes(np.where(phase == "test", -1, 0), pd.Index([NOT_A_TEST_TRIAL, *steps]))
         self.excluded_by: pd.Series = pd.Series(not_a_test, index=trials.index)

@@ -14,8 +14,10 @@ import pandas as pd
 from analysis.sentences import count
 from experiment.study.exclusion_rules import (
     AttentionCheckRule,
+    DroppedFramesRule,
     DuplicatesRule,
     ExclusionRule,
+    FixationOffByMsRule,
     FocusLostRule,
     ImplausiblyFastRule,
     MedianRtRule,
@@ -48,7 +50,8 @@ def apply_rule(rule: ExclusionRule, table: pd.DataFrame, left: pd.Series) -> Rul
     table : DataFrame
         One row per trial: `kind`, `unit` (a number for each participant), `session`, `status`, `phase`, `trial_index`,
         `completed_at`, `by_researcher` (true if the researcher excluded the session), `answered`, `correct`,
-        `is_graded`, `rt_ms`, `focus_lost`, `implausibly_fast`, `same_response_run`.
+        `is_graded`, `rt_ms`, `focus_lost`, `implausibly_fast`, `same_response_run`, `frames_dropped`,
+        `fixation_error_ms`.
     left : Series of bool
         True for each test trial that no earlier step has excluded.
     """
@@ -124,6 +127,18 @@ def _same_response_run(rule: SameResponseRunRule, table: pd.DataFrame, left: pd.
     return _exclude_participants(table, longest.index[longest > rule.max_length])
 
 
+def _dropped_frames(rule: DroppedFramesRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
+    return RuleResult(
+        left & (table["frames_dropped"].fillna(0) > rule.max_frames), _not_measured(rule, "frames_dropped", table, left)
+    )
+
+
+def _fixation_off_by_ms(rule: FixationOffByMsRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
+    return RuleResult(
+        left & (table["fixation_error_ms"] > rule.max_ms), _not_measured(rule, "fixation_error_ms", table, left)
+    )
+
+
 _RULES: dict[type, Callable[[Any, pd.DataFrame, pd.Series], RuleResult]] = {
     AttentionCheckRule: _attention_check,
     MedianRtRule: _median_rt,
@@ -134,6 +149,8 @@ _RULES: dict[type, Callable[[Any, pd.DataFrame, pd.Series], RuleResult]] = {
     TrialFocusLostRule: _trial_focus_lost,
     ImplausiblyFastRule: _implausibly_fast,
     SameResponseRunRule: _same_response_run,
+    DroppedFramesRule: _dropped_frames,
+    FixationOffByMsRule: _fixation_off_by_ms,
 }
 
 
@@ -163,6 +180,16 @@ def _not_recorded(rule: str, table: pd.DataFrame, left: pd.Series) -> list[str]:
     return [f"The rule `{rule}` ignored {trials} without a record of whether the participant left the page."]
 
 
+def _not_measured(
+    rule: DroppedFramesRule | FixationOffByMsRule, column: str, table: pd.DataFrame, left: pd.Series
+) -> list[str]:
+    n_not_measured = int((left & table["answered"] & table[column].isna()).sum())
+    if n_not_measured == 0:
+        return []
+    trials = count(n_not_measured, "answered test trial")
+    return [f"The rule `{rule.rule}` ignored {trials} without a measured timing of the fixation."]
+
+
 def rule_words(rule: ExclusionRule) -> str:
     """Return a text that describes the trials or participants that a rule excludes, with units.
 
@@ -189,6 +216,12 @@ def rule_words(rule: ExclusionRule) -> str:
         return "page left during the trial"
     if isinstance(rule, ImplausiblyFastRule):
         return f"gave more than {_share(rule.max_share)} of the responses faster than the text can be read"
+    if isinstance(rule, DroppedFramesRule):
+        n = rule.max_frames
+        dropped = f"more than {n} dropped frame{'' if n == 1 else 's'}" if n else "dropped frames"
+        return f"{dropped} during the trial's fixation"
+    if isinstance(rule, FixationOffByMsRule):
+        return f"trial's fixation off its intended duration by more than {_ms(rule.max_ms)}"
     return f"gave the same response more than {rule.max_length} times in a row"
 
 

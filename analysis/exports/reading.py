@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from analysis.data.columns import SIGNALS, VIEW_COLUMNS
+from analysis.data.columns import LAB_TIMING, SIGNALS, VIEW_COLUMNS
 from analysis.exports.bids import tsv_text
 from analysis.exports.codebook import Column
 from analysis.exports.documents import FORMAT_VERSION, PROVENANCE, check_files, read_checksums
@@ -142,6 +142,7 @@ def _view_row(row: Row, items: dict[tuple[str, str], dict[str, Any]], runs: dict
             "export."
         )
     signals = {name.removeprefix("signal_"): row[name] for name in SIGNALS if row.get(name)}
+    device = {name.removeprefix("device_"): row[name] for name in LAB_TIMING if row.get(name) is not None}
     jspsych = {to: row[name] for name, to in _OF_JSPSYCH.items() if row[name] is not None}
     computed = {
         "task": item["task"],
@@ -151,6 +152,7 @@ def _view_row(row: Row, items: dict[tuple[str, str], dict[str, Any]], runs: dict
         "jspsych": _json(jspsych) if jspsych or row["rt"] is not None else None,
         "run_parameters": _json(runs[row["run"]]) if runs.get(row["run"]) is not None else None,
         "presentation": _json(row["presentation"]) if row.get("presentation") is not None else None,
+        "device": _json(device) if device else None,
         **{name: row.get(name) for name in _SINCE_FIRST_EXPORT},
     }
     return [computed[name] if name in computed else _plain(row[name]) for name in VIEW_COLUMNS]

@@ -12,6 +12,7 @@ from analysis.figures import MOST_LEVELS
 from analysis.figures.drawing.lines import MOST_LINES
 from analysis.figures.item_scatter import MOST_SCATTERS
 from analysis.measures.accuracy import kept_trials
+from analysis.measures.timing import timing_notes
 from analysis.planned.named_columns import named_columns
 from analysis.provenance.changed_items import notes_on_rewording
 from analysis.provenance.study_versions import notes_on_revisions, notes_on_versions
@@ -47,6 +48,7 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
     notes += notes_on_revisions(trials)
     notes += reworded
     notes += notes_on_several_groups(exclusions)
+    notes += timing_notes(tables["timing"])
     for kind, name in PEOPLE.items():
         if (trials["kind"] == kind).any() and not (kept["kind"] == kind).any():
             notes.append(f"No {name} are in the analysis. Fix: check the exclusion rules.")

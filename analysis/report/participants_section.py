@@ -7,6 +7,7 @@ import pandas as pd
 from analysis.data.columns import KINDS, PEOPLE, sessions_of
 from analysis.exclusions.by_group import notes_on_several_groups
 from analysis.exclusions.flow import Exclusions
+from analysis.measures.timing import timing_sentences
 from analysis.report.formatting import records, shown
 from analysis.sentences import source_words
 from analysis.statistics.factor_levels import level_order
@@ -17,7 +18,7 @@ NOT_SHOWN = ["first_started_at", "last_started_at", "battery"]
 
 
 def participants_section(exclusions: Exclusions, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
-    """Return the input of the template: participants and exclusions, also by study version and counterbalance group.
+    """Return the input of the template: participants, exclusions (also by study version and group), and timing.
 
     Parameters
     ----------
@@ -33,6 +34,7 @@ def participants_section(exclusions: Exclusions, tables: dict[str, pd.DataFrame]
         "versions": None if versions is None else shown(versions.drop(columns=NOT_SHOWN)),
         "by_group": shown(tables["exclusions_by_group"]),
         "notes_on_groups": notes_on_several_groups(exclusions),
+        "timing": timing_sentences(tables["timing"]),
     }
 
 

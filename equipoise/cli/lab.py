@@ -81,11 +81,17 @@ def _with_setup(command: Callable[..., None]) -> Callable[..., None]:
     )
     @wraps(command)
     def with_options(
-        monitor: str | None, screen: int, size_px: tuple[int, int] | None, trigger: str | None = None, **others: Any
+        monitor: str | None,
+        screen: int,
+        size_px: tuple[int, int] | None,
+        trigger: str | None = None,
+        require_frames: bool = False,
+        require_ptb: bool = False,
+        **others: Any,
     ) -> None:
         from equipoise.commands.lab.check import Setup
 
-        command(setup=Setup(monitor, screen, size_px, trigger), **others)
+        command(setup=Setup(monitor, screen, size_px, trigger, require_frames, require_ptb), **others)
 
     return with_options
 
@@ -109,12 +115,16 @@ def lab() -> None:
     help="Reserve the participant's slot on this server, and upload the responses during the session.",
 )
 @click.option("--trigger", help="Destination of event codes: serial:PORT, parallel:ADDRESS or lsl:NAME.")
+@click.option("--require-frames", is_flag=True, help="Refuse the session if flips do not wait for the screen.")
+@click.option("--require-ptb", is_flag=True, help="Refuse the session if psychtoolbox does not read the keyboard.")
 @_with_setup
 def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, setup: "Setup") -> None:
     """Run a participant's session, or resume an interrupted session.
 
     Responses are stored in the study's store. With --server, the responses are also uploaded during the session; the
     session never waits for the network.
+
+    Before and after the session, the command reports the timing. If the timing is degraded, this report is a warning.
     """
     from batteries.errors import InputError
     from equipoise.commands.lab.run import lab_run
@@ -123,11 +133,11 @@ def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, 
         click.echo(sentence, err=True)
 
     def may_begin() -> bool:
-        """Ask the experimenter on a terminal. A script cannot answer, so it goes on."""
+        """Ask the experimenter on a terminal. A script cannot answer, so the session begins."""
         return not sys.stdin.isatty() or click.confirm("Begin this session?", default=False, err=True)
 
     try:
-        visit = lab_run(study, visitor, setup, server, store, warn, may_begin)
+        visit = lab_run(study, visitor, setup, server, store, warn, may_begin, click.echo)
     except KeyboardInterrupt:
         raise InputError(
             f"the session was interrupted; the responses of {visitor.participant} are stored. Fix: run the same "
@@ -137,6 +147,7 @@ def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, 
     if visit.table is not None:
         click.echo(f"PsychoPy's table: {visit.table}")
         warn_of_open_folder(visit.table.parent)
+    _report_timing(visit)
     if visit.problem is not None:
         click.echo(visit.problem, err=True)
     sys.exit(_report_upload(visit, f"equipoise lab upload {study} --server {server}"))
@@ -152,6 +163,15 @@ def _outcome_sentence(outcome: str, visitor: "Visitor") -> str:
         "declined": f"{who} did not consent; nothing was stored.",
         "ended": f"The session of {who} was ended by the study's rules.",
     }[outcome]
+
+
+def _report_timing(visit: "LabVisit") -> None:
+    """Print the timing of the visit's trials. If the timing is degraded, print it as a warning."""
+    from experiment.lab.timing_summary import after_the_visit
+
+    machine, trials = visit.machine_timing, visit.trial_timing
+    if trials is not None:
+        click.echo(after_the_visit(machine, trials), err=machine.is_degraded or trials.has_problems)
 
 
 def _report_upload(visit: "LabVisit", command: str) -> bool:

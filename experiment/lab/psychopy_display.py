@@ -22,6 +22,7 @@ from experiment.lab.requirements import plays_sounds, sheet_for
 from experiment.lab.screens.layout.screen_image import ESCAPE, ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.screen_before import CONTINUE_KEYS
+from experiment.lab.timing_summary import MachineTiming
 from experiment.lab.trial import Escaped
 from experiment.lab.trial_events import ScreenName, TrialEvents
 from experiment.plan import Phase
@@ -71,6 +72,19 @@ class PsychoPyDisplay:
         self._fixation: tuple[ScreenImage, Prepared] | None = None
         self._shown: Prepared
         self._confirmed_until_ns = 0
+
+    @property
+    def machine_timing(self) -> MachineTiming:
+        """Timing of fixations and key presses in this window."""
+        refresh = self._window.refresh
+        return MachineTiming(
+            self._window.pacing,
+            refresh.measured_hz,
+            refresh.nominal_hz,
+            refresh.reason,
+            self._inputs.backend,
+            self._inputs.obstacle,
+        )
 
     def show(self, picture: ScreenImage) -> None:
         wait_until(self._confirmed_until_ns)

@@ -96,6 +96,23 @@ class SameResponseRunRule(_Rule):
     max_length: int = Field(ge=1, description="Longest allowed run of equal responses, in trials.")
 
 
+class DroppedFramesRule(_Rule):
+    """Exclude single test trials with more than `max_frames` dropped frames during the fixation."""
+
+    rule: Literal["dropped_frames"]
+    max_frames: int = Field(default=0, ge=0, description="Largest allowed number of dropped frames in a trial.")
+
+
+class FixationOffByMsRule(_Rule):
+    """Exclude single test trials whose fixation differs from its intended duration by more than `max_ms`.
+
+    The intended duration is the planned number of frames, multiplied by the frame interval of the display.
+    """
+
+    rule: Literal["fixation_off_by_ms"]
+    max_ms: float = Field(ge=0, description="Largest allowed difference, in ms.")
+
+
 ExclusionRule = Annotated[
     AttentionCheckRule
     | MedianRtRule
@@ -105,6 +122,8 @@ ExclusionRule = Annotated[
     | FocusLostRule
     | TrialFocusLostRule
     | ImplausiblyFastRule
-    | SameResponseRunRule,
+    | SameResponseRunRule
+    | DroppedFramesRule
+    | FixationOffByMsRule,
     Field(discriminator="rule"),
 ]

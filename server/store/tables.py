@@ -55,7 +55,10 @@ SELECT studies.study AS study, studies.version AS study_version, sessions.batter
        responses.confidence_rt_ms AS confidence_rt_ms,
        sessions.session_number AS session_number, sessions.revision AS study_revision,
        sessions.excluded_at AS excluded_at, sessions.excluded_reason AS excluded_reason,
-       runs.parameters AS run_parameters
+       runs.parameters AS run_parameters,
+       (SELECT visits.device FROM visits
+         WHERE visits.session = planned_trials.session AND visits.visit <= responses.visit
+         ORDER BY visits.visit DESC LIMIT 1) AS device
   FROM planned_trials
   JOIN sessions USING (session)
   JOIN studies USING (study_digest)
@@ -65,4 +68,8 @@ SELECT studies.study AS study, studies.version AS study_version, sessions.batter
          ON responses.session = planned_trials.session AND responses.trial_index = planned_trials.trial_index
   LEFT JOIN runs ON runs.session = sessions.session
 """
-"""The query of the view `trials`, which is the same in every store."""
+"""The query of the view `trials`, which is the same in every store.
+
+The device is that of the response's visit. A server does not record all visits of an uploaded session; then it is the
+device of the last recorded visit before.
+"""

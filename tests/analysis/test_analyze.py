@@ -25,7 +25,7 @@ MADE = datetime(2026, 1, 3, 12, 0, tzinfo=UTC)
 TABLES = {"accuracy", "accuracy_overall", "differences", "differences_overall", "error_agreement", "exclusions",
           "exclusions_by_group", "invalid", "item_agreement", "items", "models", "participants", "regraded",
           "sensitivity_accuracy", "sensitivity_differences", "sensitivity_rules", "stored_scoring",
-          "trials"}  # fmt: skip
+          "timing", "trials"}  # fmt: skip
 FIGURES = {"accuracy", "accuracy_by_condition", "accuracy_by_condition_cells", "counterbalance", "differences",
            "exclusion_flow_human", "items", "response_times", "rt_distributions"}  # fmt: skip
 

@@ -19,7 +19,7 @@ from equipoise.commands.lab import run as lab_run
 from experiment.lab.screens.layout.sheet import Sheet
 from server.serve import free_port
 from tests.equipoise.commands_in_processes import equipoise
-from tests.experiment.lab.visits.lab_visits import SIZE_PX, FakeDisplay, careful, names_on, press
+from tests.experiment.lab.visits.lab_visits import SIZE_PX, FakeDisplay, PunctualDisplay, careful, names_on, press
 from tests.server_process import UNLIMITED, ServerProcess
 from tests.waiting import wait_until_it_replies
 
@@ -110,7 +110,7 @@ def _open_display(study: Any, *_setup: object) -> Iterator[tuple[FakeDisplay, Sh
     yield _SlowDisplay(_attentive), Sheet.of(study, SIZE_PX)
 
 
-class _SlowDisplay(FakeDisplay):
+class _SlowDisplay(PunctualDisplay):
     """A display whose participant takes as much time as a person who reads."""
 
     def press(self, picture: object, keys: object, until_ms: float | None = None) -> Any:

@@ -76,7 +76,7 @@ STUDY: dict[str, Any] = {
 }  # fmt: skip
 SEED = 10
 """With this seed, a mock model has invalid replies to graded and to ungraded items."""
-ABOUT_TRIALS = {"exclusions", "exclusions_by_group", "participants", "invalid"}
+ABOUT_TRIALS = {"exclusions", "exclusions_by_group", "participants", "timing", "invalid"}
 """Tables with numbers of planned trials, which include ungraded trials."""
 
 

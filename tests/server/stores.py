@@ -1,6 +1,7 @@
 """Shared parts of the tests of stores: small studies, a participant, a clock, and SQL statements on the tables."""
 
 import dataclasses
+import re
 import sqlite3
 import threading
 import uuid
@@ -47,6 +48,13 @@ def recruiting(study: Study, **fields: Any) -> Study:
     definition = study.definition.model_copy(update={"recruitment": Recruitment(**fields)})
     changed = dataclasses.replace(study, definition=definition)
     assert changed.digest == study.digest
+    return changed
+
+
+def without_device(view: str) -> str:
+    """Return the query of the view `trials` as it was before the view had the device of a trial."""
+    changed = re.sub(r",\s*\(SELECT visits\.device [^)]*\) AS device", "", view)
+    assert changed != view
     return changed
 
 

@@ -23,6 +23,10 @@ class Setup:
     """Size of the window in pixels; None for the full screen."""
     trigger: str | None = None
     """Destination of event codes, such as `serial:/dev/ttyUSB0`; see `experiment.lab.hardware.triggers`."""
+    require_frames: bool = False
+    """True to refuse a session if flips do not wait for the screen. `lab_check` ignores this field."""
+    require_ptb: bool = False
+    """True to refuse a session if psychtoolbox does not read the keyboard. `lab_check` ignores this field."""
 
 
 def lab_check(study: StudyFolder | None = None, setup: Setup | None = None) -> tuple[str, bool]:

@@ -41,6 +41,7 @@ class LabFiles:
         self._store = store
         self._visitor = visitor
         self._attempt_log: AttemptLog | None = None
+        self.session: OpenSession | None = None
         self._problem: str | None = None
         self.table: Path | None = None
         self._folder = folder = lab_folder(study, store)
@@ -58,7 +59,8 @@ class LabFiles:
         return self._problem or (self._attempt_log.problem if self._attempt_log else None)
 
     def open_attempt_log(self, session: OpenSession) -> AttemptLog:
-        """Return the attempt log of a session."""
+        """Return the attempt log of a session, which becomes the current session."""
+        self.session = session
         self._attempt_log = AttemptLog(self._path(session, BEGUN), self._path(session, FRAMES))
         return self._attempt_log
 

@@ -20,9 +20,17 @@ from experiment.lab.hardware.psychopy_import import require_psychopy
 from experiment.lab.requirements import check_device, check_media, check_tasks
 from experiment.lab.server_client import LabClient
 from experiment.lab.session import LabSession, Visitor, VisitOutcome
+from experiment.lab.timing_summary import (
+    MachineTiming,
+    TrialTiming,
+    before_the_visit,
+    trial_timing,
+)
+from experiment.lab_api import OpenSession
 from experiment.records import Kind
 from experiment.study.definition import Study
-from server.store import LAB, Store
+from server.store import LAB, Store, StoreUnavailable
+from server.store.sql.lab_sessions import trials_of
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,10 @@ class LabVisit:
 
     None if the server has deleted all these responses, or if no server was given.
     """
+    machine_timing: MachineTiming
+    """Timing of fixations and key presses on this machine."""
+    trial_timing: TrialTiming | None
+    """The actual timing of the visit's trials; None if no trial is stored."""
 
 
 def lab_run(
@@ -51,6 +63,7 @@ def lab_run(
     store: StoreAddress | None = None,
     warn: Callable[[str], None] = warnings.warn,
     may_begin: Callable[[], bool] = lambda: True,
+    inform: Callable[[str], None] = print,
 ) -> LabVisit:
     """Run one visit of a participant in a PsychoPy window.
 
@@ -61,16 +74,20 @@ def lab_run(
     visitor
         The participant and the session number.
     setup
-        The display and the destination of event codes; None for the defaults.
+        The display, the destination of event codes, and the required timing; None for the defaults.
     server
         Address of a server for uploads during the session; None for no upload.
     store
         The store on this machine; by default the store of the study folder.
     warn
         Function that receives each warning for the experimenter, such as a likely typing error in the participant
-        code. The warnings come before the window opens.
+        code, or degraded timing. A warning on the code comes before the window opens. A warning on timing comes
+        before the participant's first page.
     may_begin
-        Function that is called after warnings, before the window opens. If it returns False, no session begins.
+        Function that is called after warnings on the code, before the window opens. If it returns False, no session
+        begins.
+    inform
+        Function that receives the report on timing before the participant's first page, if the timing is not degraded.
 
     Returns
     -------
@@ -80,7 +97,8 @@ def lab_run(
     Raises
     ------
     InputError
-        If PsychoPy is not installed, or the session cannot begin or may not begin.
+        If PsychoPy is not installed, the session cannot or may not begin, or the machine does not have the required
+        timing.
     """
     study, setup = loaded(study), setup or Setup()
     check_tasks(study)
@@ -113,15 +131,33 @@ def lab_run(
         withdrawals_waiting_for = upload_withdrawals(study, opened, there) if there else None
         problem = delete_withdrawn(study, opened)
         display, sheet = stack.enter_context(opening)
+        machine = display.machine_timing
+        machine.require(frames=setup.require_frames, ptb=setup.require_ptb)
         check_device(study, display.device)
+        (warn if machine.is_degraded else inform)(before_the_visit(machine))
         files = LabFiles(study, opened, visitor)
         session = LabSession(
             study, lab_client, display, sheet, visitor, files.open_attempt_log, files.write_table, files.delete
         )
         outcome = session.run()
+        trials = _trial_timing(study, opened, files.session, machine)
         has_all = syncing is None or syncing.finish()
     waiting_for = None if syncing is None or has_all else syncing.problem or "it took too long"
-    return LabVisit(outcome, files.table, files.problem or problem, waiting_for, withdrawals_waiting_for)
+    return LabVisit(
+        outcome, files.table, files.problem or problem, waiting_for, withdrawals_waiting_for, machine, trials
+    )
+
+
+def _trial_timing(
+    study: Study, store: Store, session: OpenSession | None, machine: MachineTiming
+) -> TrialTiming | None:
+    """Return the timing of the trials that were stored in this visit; None if there are none."""
+    if session is None:
+        return None
+    with suppress(StoreUnavailable):
+        of_visit = [trial for trial in trials_of(store, session.session) if trial["visit"] == session.visit]
+        return trial_timing(of_visit, machine.pacing, study.definition.timing.fixation_ms)
+    return None
 
 
 def _refuse_early(lab_client: LabClient, visitor: Visitor) -> None:

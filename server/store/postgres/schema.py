@@ -7,7 +7,7 @@ texts, as in SQLite.
 
 from server.store.tables import TRIALS
 
-VERSION = "m015_screens_and_confidence"
+VERSION = "m016_device_of_a_trial"
 """Name of the SQLite migration with the same tables."""
 
 RENAMED_TABLES = {"places": "slots", "answer_totals": "response_totals"}

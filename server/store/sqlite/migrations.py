@@ -331,4 +331,11 @@ def m015_screens_and_confidence(db: Database) -> None:
     db.create_view("trials", TRIALS)
 
 
+@migrations()
+def m016_device_of_a_trial(db: Database) -> None:
+    """Add the device to the view, so that the analysis knows how a trial was timed."""
+    db.execute("DROP VIEW trials")
+    db.create_view("trials", TRIALS)
+
+
 assert tuple(migration.name for migration in migrations.pending(Database(memory=True))) == KNOWN_MIGRATIONS

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.data import compact_columns
 from analysis.data.columns import LATER_COLUMNS, VIEW_COLUMNS
-from analysis.data.store_columns import OF_ITEM, OF_SESSION, OF_TRIAL
+from analysis.data.store_columns import OF_ITEM, OF_SESSION, OF_TRIAL, OF_VISIT
 from analysis.data.tidy_table import read_trials, tidy_trials
 from analysis.data.trials_reader import RAW_COLUMNS, read_raw_rows
 from batteries.errors import InputError
@@ -32,8 +32,8 @@ def both(tmp_path):
     return read
 
 
-def test_every_column_is_of_a_session_an_item_or_a_trial():
-    assert sorted((*OF_SESSION, *OF_ITEM, *OF_TRIAL)) == sorted(VIEW_COLUMNS)
+def test_every_column_is_of_a_session_or_an_item_or_a_visit_or_a_trial():
+    assert sorted((*OF_SESSION, *OF_ITEM, *OF_VISIT, *OF_TRIAL)) == sorted(VIEW_COLUMNS)
 
 
 def test_cells_are_read_unchanged_and_empty_cells_are_missing(both, view, session, row):

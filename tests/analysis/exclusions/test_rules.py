@@ -227,6 +227,60 @@ def test_a_participant_without_a_record_of_the_focus_is_kept_with_a_note(view, s
     assert "4\u00a0answered test trials without a record of whether" in result.notes[0]
 
 
+# timing of the fixation
+
+LATE = {"frames_dropped": 1, "fixation_ms": 216.7, "fixation_frames_intended": 12, "frame_ms": 16.7}
+"""The timing of a fixation of 12 frames at 60 Hz that lasted one frame too long."""
+PUNCTUAL = {"frames_dropped": 0, "fixation_ms": 201.4, "fixation_frames_intended": 29, "frame_ms": 1000 / 144}
+"""The timing of a fixation of 29 frames at 144 Hz. No number of frames is 200 ms."""
+
+
+@pytest.mark.parametrize(("max_frames", "n_excluded"), [(None, 2), (0, 2), (1, 1), (2, 1), (3, 0)])
+def test_the_maximum_number_of_dropped_frames_is_allowed(view, row, max_frames, n_excluded):
+    dropped = [0, 1, 3]
+    rows = view([row(trial_index=n, item_id=f"i{n}", frames_dropped=one) for n, one in enumerate(dropped)])
+    setting = {} if max_frames is None else {"max_frames": max_frames}
+    result = applied(rows, {"rule": "dropped_frames", **setting})
+    assert excluded_trials(result, "dropped_frames") == n_excluded
+    assert result.notes == []
+
+
+@pytest.mark.parametrize(("max_ms", "n_excluded"), [(0, 2), (0.1, 1), (16, 1), (16.31, 0), (100, 0)])
+def test_the_intended_duration_of_a_fixation_is_a_whole_number_of_frames(view, row, max_ms, n_excluded):
+    """At 60 Hz, 216.7 ms is 16.3 ms longer than 12 frames; at 144 Hz, 201.4 ms is 0.01 ms longer than 29 frames."""
+    rows = view([row(trial_index=n, item_id=f"i{n}", **one) for n, one in enumerate([LATE, PUNCTUAL])])
+    result = applied(rows, {"rule": "fixation_off_by_ms", "max_ms": max_ms})
+    assert excluded_trials(result, "fixation_off_by_ms") == n_excluded
+
+
+def test_a_fixation_that_is_too_short_is_excluded_too(view, session):
+    rows = view(session(**LATE | {"fixation_ms": 183.7}))
+    assert excluded_trials(applied(rows, {"rule": "fixation_off_by_ms", "max_ms": 16.6}), "fixation_off_by_ms") == 4
+    assert excluded_trials(applied(rows, {"rule": "fixation_off_by_ms", "max_ms": 16.8}), "fixation_off_by_ms") == 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "missing"),
+    [
+        ({"rule": "dropped_frames"}, "frames_dropped"),
+        ({"rule": "fixation_off_by_ms", "max_ms": 0}, "fixation_ms"),
+        ({"rule": "fixation_off_by_ms", "max_ms": 0}, "frame_ms"),
+        ({"rule": "fixation_off_by_ms", "max_ms": 0}, "fixation_frames_intended"),
+    ],
+)
+def test_a_trial_without_measured_timing_is_kept_and_a_note_counts_such_trials(view, session, row, rule, missing):
+    rows = view(
+        session(n_test=3, **LATE | {missing: None}),
+        row(trial_index=5, item_id="i6", **LATE),
+        row(trial_index=6, item_id="i7", response=None, **LATE | {missing: None}),
+    )
+    result = applied(rows, rule)
+    assert excluded_trials(result, rule["rule"]) == 1
+    assert result.notes == [
+        f"The rule `{rule['rule']}` ignored 3\u00a0answered test trials without a measured timing of the fixation."
+    ]
+
+
 # implausibly fast
 
 
@@ -308,8 +362,8 @@ def test_rules_ignore_the_response_time_of_a_trial_without_a_response(view, sess
 def test_every_rule_judges_simulated_participants_as_it_judges_people(view, session):
     for rule in EACH_RULE:
         rows = view(
-            session(participant="A", rt_ms=100.0, focus_lost=1),
-            session(participant="S", kind="simulated", rt_ms=100.0, focus_lost=1),
+            session(participant="A", rt_ms=100.0, focus_lost=1, **LATE),
+            session(participant="S", kind="simulated", rt_ms=100.0, focus_lost=1, **LATE),
         )
         result = applied(rows, rule)
         flow = result.flow.set_index(["kind", "step"])["n_trials"]
@@ -320,14 +374,15 @@ EACH_RULE = [
     {"rule": "attention_check"}, {"rule": "median_rt", "min_ms": 700}, {"rule": "trial_rt", "min_ms": 700},
     {"rule": "missing"}, {"rule": "duplicates"}, {"rule": "focus_lost"}, {"rule": "trial_focus_lost"},
     {"rule": "implausibly_fast"}, {"rule": "same_response_run", "max_length": 1},
+    {"rule": "dropped_frames"}, {"rule": "fixation_off_by_ms", "max_ms": 5},
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", EACH_RULE, ids=lambda rule: rule["rule"])
 def test_a_rule_never_excludes_models_even_if_their_rows_meet_its_criterion(view, session, row, rule):
     rows = view(
-        session(kind="model", run="M", rt_ms=1.0, focus_lost=9),
-        row(kind="model", run="M", trial_index=8, item_id="i8", response=None, focus_lost=9),
+        session(kind="model", run="M", rt_ms=1.0, focus_lost=9, **LATE),
+        row(kind="model", run="M", trial_index=8, item_id="i8", response=None, focus_lost=9, **LATE),
         row(kind="model", run="M", trial_index=9, phase="attention_check", item_id="check", response=2),
     )
     result = applied(rows, rule)
@@ -347,6 +402,13 @@ def test_a_rule_never_excludes_models_even_if_their_rows_meet_its_criterion(view
         ({"rule": "missing", "max_share": 0.07}, "left more than 7 % of the test trials unanswered"),
         ({"rule": "attention_check"}, "failed at least one attention check"),
         ({"rule": "attention_check", "max_failed": 2}, "failed more than 2 attention checks"),
+        ({"rule": "dropped_frames"}, "dropped frames during the trial's fixation"),
+        ({"rule": "dropped_frames", "max_frames": 1}, "more than 1 dropped frame during the trial's fixation"),
+        ({"rule": "dropped_frames", "max_frames": 2}, "more than 2 dropped frames during the trial's fixation"),
+        (
+            {"rule": "fixation_off_by_ms", "max_ms": 8.3},
+            "trial's fixation off its intended duration by more than 8.3 ms",
+        ),
     ],
 )
 def test_a_rule_in_words_states_the_bound_of_the_plan(rule, words):
@@ -370,6 +432,8 @@ RULES = {
     "trial_focus_lost": st.just({}),
     "implausibly_fast": st.builds(lambda share: {"max_share": share}, st.sampled_from([0.0, 0.25, 0.5])),
     "same_response_run": st.builds(lambda n: {"max_length": n}, st.integers(1, 4)),
+    "dropped_frames": st.builds(lambda n: {"max_frames": n}, st.integers(0, 3)),
+    "fixation_off_by_ms": st.sampled_from([{"max_ms": 0}, {"max_ms": 10}, {"max_ms": 20.0}]),
 }
 PLANS = st.lists(st.sampled_from(list(RULES)), unique=True, min_size=2, max_size=6).flatmap(
     lambda names: st.tuples(*(RULES[name].map(lambda rest, name=name: {"rule": name, **rest}) for name in names))
@@ -380,6 +444,8 @@ TRIALS = st.lists(
         st.sampled_from([None, 1, 1, 2]),
         st.sampled_from([None, 100.0, 499.0, 500.0, 900.0, 1500.0]),
         st.sampled_from([None, 0, 0, 1, 2]),
+        st.sampled_from([None, 0, 0, 1, 3]),
+        st.sampled_from([None, 200.0, 216.0, 168.0]),
     ),
     min_size=2, max_size=6,
 )  # fmt: skip
@@ -397,12 +463,13 @@ def rows_of(row, participants):
     for who, (kind, group, sessions) in enumerate(participants):
         for visit, (status, minute, trials) in enumerate(sessions[:1] if kind == "model" else sessions):
             completed_at = f"2026-01-02T10:{minute:02}:00.000+00:00" if status == "completed" else None
-            for index, (phase, response, rt_ms, focus_lost) in enumerate(trials):
+            for index, (phase, response, rt_ms, focus_lost, dropped, fixation_ms) in enumerate(trials):
                 yield row(
                     kind=kind, participant=f"P{who}", session=f"P{who}-{visit}", status=status, group=group,
                     run=f"R{who}" if kind == "model" else None, completed_at=completed_at, trial_index=index,
                     phase=phase, item_id=f"{phase}{visit}{index}", response=response, focus_lost=focus_lost,
-                    rt_ms=None if response is None else rt_ms,
+                    rt_ms=None if response is None else rt_ms, frames_dropped=dropped, fixation_ms=fixation_ms,
+                    fixation_frames_intended=20, frame_ms=10.0,
                 )  # fmt: skip
 
 
@@ -511,6 +578,13 @@ class PlainAccount:
     def _implausibly_fast(self, rule):
         fast = self.per_participant(self._timed(), lambda p: self.rows[p]["rt_ms"] < FAST_MS)
         return self.all_of({name for name, one in fast.items() if sum(one) > rule["max_share"] * len(one)})
+
+    def _dropped_frames(self, rule):
+        return [p for p in self.people() if (self.rows[p]["frames_dropped"] or 0) > rule["max_frames"]]
+
+    def _fixation_off_by_ms(self, rule):
+        shown = [p for p in self.people() if self.rows[p]["fixation_ms"] is not None]
+        return [p for p in shown if abs(self.rows[p]["fixation_ms"] - 200) > rule["max_ms"]]
 
     def _same_response_run(self, rule):
         return self.all_of(

@@ -122,6 +122,41 @@ def test_a_complete_session_of_each_task(laboratory, fingers, name):
     assert all(row["participant"] == "P01" and 0 < float(row["key_resp.rt"]) < 60 for row in rows)
 
 
+def test_the_printed_timing_is_that_of_the_window_and_of_the_stored_trials(laboratory, psychtoolbox):
+    """On a virtual screen, flips do not wait for the screen."""
+    copy_sample_study("blackbox-predict", laboratory.folder)
+    laboratory.arguments = (*laboratory.arguments, "--require-ptb")
+    process = laboratory.begin()
+    laboratory.press_until(lambda: not process.is_alive())
+    before, after = laboratory.printed.split("WARNING: the timing of this session is degraded.")[1:]
+    with closing(sqlite3.connect(laboratory.folder / "data" / "equipoise.db")) as store:
+        (device,) = store.execute("SELECT device FROM visits").fetchone()
+        trials = store.execute("SELECT fixation_ms, frame_ms, frames_dropped, focus_lost FROM responses").fetchall()
+    device = json.loads(device)
+    assert (device["pacing"], device["keyboard"]) == ("clock", "ptb")
+    for report in (before, after):
+        assert f"Flips do not wait for the screen (measured {device['measured_hz']:.2f} Hz" in report
+        assert "psychtoolbox times key presses." in report
+    errors_ms = [abs(fixation_ms - 200) for fixation_ms, *_ in trials]
+    assert f"{len(trials)} trials: " in after and f"largest error {max(errors_ms):.1f} ms" in after
+    n_off = sum(error_ms > trial[1] / 2 for error_ms, trial in zip(errors_ms, trials, strict=True))
+    n_dropped = sum(trial[2] > 0 for trial in trials)
+    assert (f"more than half a frame in {n_off:,} " in after) == (n_off > 0)
+    assert (f"dropped frames in {n_dropped:,} " in after) == (n_dropped > 0)
+    assert ("no lost focus" in after) == (not any(trial[3] for trial in trials))
+
+
+def test_a_virtual_screen_is_refused_if_frames_are_required(laboratory):
+    copy_sample_study("blackbox-predict", laboratory.folder)
+    laboratory.arguments = (*laboratory.arguments, "--require-frames")
+    process = laboratory.begin()
+    process.join(PATIENCE_S)
+    assert process.exitcode == 2
+    assert laboratory.printed.startswith("Error: --require-frames: flips do not wait for the screen (")
+    assert "Fix: run `equipoise lab check`" in laboratory.printed
+    assert laboratory.rows() == [] and laboratory.last_begun() == -1
+
+
 def test_a_session_killed_at_ten_moments_loses_at_most_the_trial_on_the_screen(laboratory):
     copy_sample_study("blackbox-predict", laboratory.folder)
     rng = random.Random(7)

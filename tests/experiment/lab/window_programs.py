@@ -22,7 +22,9 @@ from experiment.lab.hardware.keys_and_clicks import InputDevices
 from experiment.lab.hardware.machine_check import check_machine
 from experiment.lab.hardware.window import LabWindow
 from experiment.lab.presentation import present
+from experiment.lab.psychopy_display import PsychoPyDisplay
 from experiment.lab.screens.layout.screen_image import Region
+from experiment.lab.timing_summary import before_the_visit
 from tests.experiment.lab.window_processes import prefer
 
 FIXATION_MS = 200.0
@@ -146,8 +148,8 @@ def presentation():
         send({"onsets": outcome, "called": called, "now": time.time()})
 
 
-def waiting(hz, n_trials, n_queued=0):
-    """Present in a window whose flips wait for an imitated screen, which queues `n_queued` images."""
+def imitate_screen(hz, n_queued=0):
+    """Make the flips of the next window wait for an imitated screen, which queues `n_queued` images."""
     frame_ns = round(1e9 / float(hz))
     swap = PygletBackend.swapBuffers
     shown_ns = [0]
@@ -159,6 +161,11 @@ def waiting(hz, n_trials, n_queued=0):
 
     PygletBackend.swapBuffers = swap_and_wait
     prefer(os.getpid())
+
+
+def waiting(hz, n_trials, n_queued=0):
+    """Present in a window whose flips wait for an imitated screen, which queues `n_queued` images."""
+    imitate_screen(hz, n_queued)
     if int(n_queued) > 0:
         measure_once()  # A repetition is for windows whose flips wait.
     with LabWindow() as window:
@@ -186,6 +193,17 @@ def internals():
             "responses": psychopy_internals.taken_responses(device) == [] == device.responses,
         }
         send(found)
+
+
+def machine_timing(hz=None):
+    """Send the timing of the machine, and its report; with `hz`, flips wait for an imitated screen."""
+    if hz is None:
+        measure_once()
+    else:
+        imitate_screen(hz)
+    with LabWindow() as window:
+        machine = PsychoPyDisplay(window, InputDevices(window), None, None).machine_timing
+        send({"machine": asdict(machine), "refresh": asdict(window.refresh), "report": before_the_visit(machine)})
 
 
 def check():

@@ -18,6 +18,7 @@ from equipoise.commands.lab.syncing_client import SyncingClient
 from equipoise.commands.lab.upload import lab_upload
 from experiment.lab.presentation import Onset, Played
 from experiment.lab.screens.layout.screen_image import ESCAPE
+from experiment.lab.timing_summary import MachineTiming
 from experiment.records import LabDevice
 from server.store.sql.lab_sessions import trials_of
 
@@ -128,7 +129,15 @@ class FakeDisplay:
     n_focus_lost: int = 0
     onsets: list = field(default_factory=list)
     pressed: list = field(default_factory=list)
+    n_typed: int = 0
     answers: list = field(default_factory=list)
+
+    @property
+    def machine_timing(self):
+        device = self.device
+        reason = "flips come at regular intervals" if device.pacing == "frames" else "flips come every 0.59 ms"
+        obstacle = None if device.keyboard == "ptb" else "psychtoolbox finds no keyboard"
+        return MachineTiming(device.pacing, device.measured_hz, device.nominal_hz, reason, device.keyboard, obstacle)
 
     def discard_early_presses(self, picture, keys):
         return self.early
@@ -151,6 +160,8 @@ class FakeDisplay:
         return made
 
     def typing(self, picture, until_ms=None):
+        self.n_typed += 1
+        assert self.n_typed < MOST_PRESSES, f"no screen follows: {self.seen[-1]}"
         return self.press(picture, (), until_ms) if is_asked(self) else self.person(self)
 
     def fixate(self, fixation, screens, stimulus, fixation_ms, phase):
@@ -160,15 +171,21 @@ class FakeDisplay:
         onset = Onset(
             onset_ns=n,
             shown_at=now.replace(microsecond=now.microsecond // 1000 * 1000),
-            fixation_ms=200 + n / 8,
-            fixation_frames=12 + n,
-            fixation_frames_intended=11 + n,
-            frame_ms=16 + n / 64,
-            frames_dropped=n % 5,
             frame_intervals_ms=(16.5,) * n,
+            **self.timing_of(n),
         )
         self.onsets.append(onset)
         return onset
+
+    def timing_of(self, n):
+        """Return the timing of the fixation of the n-th trial."""
+        return {
+            "fixation_ms": 200 + n / 8,
+            "fixation_frames": 12 + n,
+            "fixation_frames_intended": 11 + n,
+            "frame_ms": 16 + n / 64,
+            "frames_dropped": n % 5,
+        }
 
     def stop(self):
         return Played()
@@ -176,6 +193,23 @@ class FakeDisplay:
     def mark_response(self, rt_ms):
         self.codes.append(self.trials[-1])
         self.answers.append(self.pressed[-1])
+
+
+@dataclass
+class PunctualDisplay(FakeDisplay):
+    """A display whose fixations last 12 frames of 16.7 ms, except in the trials in `late`.
+
+    `late` has the changed timing of some trials; its keys are the numbers of the trials, from 1.
+    """
+
+    late: dict = field(default_factory=dict)
+
+    def timing_of(self, n):
+        exact = {
+            "fixation_ms": 200.4, "fixation_frames": 12, "fixation_frames_intended": 12, "frame_ms": 16.7,
+            "frames_dropped": 0,
+        }  # fmt: skip
+        return exact | self.late.get(n, {})
 
 
 def rows(study, session):

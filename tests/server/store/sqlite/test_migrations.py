@@ -38,6 +38,7 @@ from tests.server.stores import (
     rows,
     verified,
     version_of,
+    without_device,
 )
 
 STARTED_AT = "2026-03-01T10:{:02}:00.000+00:00"
@@ -64,7 +65,7 @@ class FirstStore:
         later = "fixation_frames_intended|frame_ms|onset_source|visit|input|missing|signals|jspsych|"
         later += "|".join((*MODEL_COLUMNS, *SCREEN_COLUMNS))
         since = rf",\s*(responses\.({later})|sessions\.(session_number|revision|excluded_at|excluded_reason)) AS \w+"
-        self.db.execute(f"CREATE VIEW trials AS {re.sub(since, '', TRIALS)}")
+        self.db.execute(f"CREATE VIEW trials AS {re.sub(since, '', without_device(TRIALS))}")
         self.n = 0
 
     def register(self, study: Study) -> None:

@@ -43,6 +43,7 @@ from tests.server.stores import (
     saying,
     verified,
     version_of,
+    without_device,
 )
 
 COLUMNS_SINCE_M010 = (*MODEL_COLUMNS, *SCREEN_COLUMNS)
@@ -55,7 +56,7 @@ TOTALS = KNOWN_MIGRATIONS[6]
 WORDS = KNOWN_MIGRATIONS[9]
 SINCE_M010 = (("identities", "id_kind", "source"), ("sessions", "session_number", "occasion"))
 """Tables, with the present and former names of their columns."""
-VIEW_OF_M010 = re.sub(rf",\s*responses\.({'|'.join(COLUMNS_SINCE_M010)}) AS \w+", "", TRIALS)
+VIEW_OF_M010 = re.sub(rf",\s*responses\.({'|'.join(COLUMNS_SINCE_M010)}) AS \w+", "", without_device(TRIALS))
 VIEW_OF_M009 = VIEW_OF_M010.replace("sessions.session_number AS session_number", "sessions.occasion AS occasion")
 VIEW_OF_M006 = re.sub(r",\s*sessions\.(revision|excluded_at|excluded_reason) AS \w+", "", VIEW_OF_M009)
 VIEW_OF_M004 = re.sub(r",\s*sessions\.occasion AS occasion", "", VIEW_OF_M006)
