@@ -15,11 +15,11 @@ from tests.paths import ROOT
 
 FIRST_PLANS = {
     "equipoise/studies/blackbox-predict": (
-        "7dbf4c325903b5270391c8d5e50776cd8f97ec69eef5b35d2311b6acce4757c1",
+        "98ff5de91338658a4c6b257176acf0924de6c79da328ac60ee892dd37187d017",
         "734f1ae1d5c740663d1dee17883bcd1a1440042b19060398f25574886d6d42ed",
     ),
     "equipoise/studies/intuition-double": (
-        "63739c09d1a0979e0c65706085ace3aa0319426ebf7dc270417f951f1478c044",
+        "f6b0924f6996e182b06d255f4c0331b644189d64f1fc997297702e9a125ee5b4",
         "95e1c5ed9d7d2674a752ef80f65d54de080a8f3144a034e3eb3015d1f09c5b62",
     ),
     "tests/question_study": (

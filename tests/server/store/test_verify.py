@@ -411,6 +411,7 @@ SHOWN: dict[str, str] = {
             "model": "'x'", "model_version": "'x'", "temperature": "0.7", "run": "'x'", "prompt_digest": "'x'",
         }.items()
     },
+    "device": "UPDATE visits SET device = '{{\"pacing\": \"clock\"}}' WHERE session = '{completed}'",
     "run_parameters": "UPDATE runs SET parameters = '{{\"epoch\": 2}}' WHERE session = '{run}'",
 }  # fmt: skip
 """For each column of the view `trials`, a statement that changes the column."""

@@ -38,7 +38,9 @@ class Heard:
 
     def zero(self):
         self._program.ask(do="begin")
-        return self._program.reply()["at_ns"]
+        at_ns = self._program.reply()["at_ns"]
+        time.sleep(0.005)  # The X server's times are whole milliseconds, so a press after 0.2 ms could seem earlier.
+        return at_ns
 
     def ask(self, **command):
         self._program.ask(**({"do": "wait", "until_ms": 5000} | command))
