@@ -171,10 +171,10 @@ class LabFields(BaseModel):
     """The participant's pseudonym."""
     started_at: datetime
     withdrawal_code: str | None
-    n_answers: int
-    """Number of stored responses, without skipped and missed trials."""
-    n_other_sessions: int
-    """Number of other sessions of the participant that a withdrawal would delete too."""
+    n_answers: int = 0
+    """Number of stored responses, without skipped and missed trials; 0 if an older server does not send it."""
+    n_other_sessions: int = 0
+    """Number of other sessions of the participant that a withdrawal would delete too; 0 if it is not sent."""
 
 
 class OpenSession(LabFields, _Reply):

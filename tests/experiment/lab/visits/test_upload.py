@@ -13,6 +13,7 @@ from equipoise.commands.lab.clients import local_client, remote_client
 from equipoise.commands.lab.upload import lab_upload
 from experiment.lab.server_client import LabClient
 from experiment.lab.session import VisitOutcome
+from experiment.lab_api import OpenSession, SlotReply
 from experiment.load_study import load_study
 from experiment.records import Kind
 from server.store import Release
@@ -70,6 +71,14 @@ def test_duplicate_codes_of_two_laboratories_are_refused_unless_prefixed(lab, sm
         assert CliRunner().invoke(main, [*upload, "--prefix", "B-"]).exit_code == 0
     with local_client(study, into) as (_, store):
         assert sorted(one["external_id"] for one in store.identities(study)) == ["B-P01", "P01"]
+
+
+def test_a_reply_of_an_older_server_is_understood(lab, small):
+    """An older server does not know the numbers on the page about deletion."""
+    reply = lab(load_study(small)).session.model_dump(mode="json")
+    older = {name: value for name, value in reply.items() if name not in {"n_answers", "n_other_sessions"}}
+    assert OpenSession.model_validate(older).session == reply["session"]
+    assert SlotReply.model_validate({}).study_digest is None
 
 
 def test_a_store_is_not_uploaded_to_itself(lab, small):
