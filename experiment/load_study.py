@@ -16,6 +16,7 @@ from experiment.study.answer_coding import items_of_codings
 from experiment.study.blackbox_diagrams import check_diagrams
 from experiment.study.definition import Study, StudyDefinition
 from experiment.study.demographics import DemographicQuestion, Questionnaire
+from experiment.study.event_codes import check_names
 from experiment.study.pages_by_source import check_sections
 from experiment.study.published_files import files_named_in, is_in_folder, may_be_published
 from experiment.study.revision import listed
@@ -100,6 +101,8 @@ def load_study(folder: Path) -> Study:
         study = Study(folder, definition, battery, groups, texts, demographics, _panel_ids(folder, definition))
         _check_sequences(study)
         _check_blocks(study)
+        check_names(definition.event_codes, battery.items, test_items)
+        study.event_code_meanings  # noqa: B018 - listing the codes finds equal codes
         for group in study.test_items_by_group:
             plan_session(study, group, seed=0)
         study.digest  # noqa: B018 - computing the digest finds a definition that cannot be registered

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
+from experiment.study.event_codes import SessionEventName, TrialEventName
+
 UUID_PATTERN = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 
 
@@ -280,13 +282,16 @@ class PlayedSound(BaseModel):
     )
 
 
+EventName = TrialEventName | SessionEventName | Literal["scanner_start"]
+
+
 class TrialEvent(BaseModel):
-    """An event of a laboratory trial, by a clock that never jumps."""
+    """An event of a laboratory session, by a clock that never jumps."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    event: Literal["fixation", "screen", "stimulus", "mask", "blank", "response"] = Field(
-        description="What appeared on the screen, or the participant's response."
+    event: EventName = Field(
+        description="What appeared on the screen, the participant's response, or another event of the session."
     )
     onset_us: int = Field(
         ge=0, le=10**13, description="Time from the start of the visit's clock to the event, in microseconds."
@@ -316,6 +321,11 @@ class Presentation(BaseModel):
     sounds: tuple[PlayedSound, ...] = Field(default=(), max_length=50, description="The sounds of the stimulus.")
     events: tuple[TrialEvent, ...] = Field(
         default=(), max_length=200, description="The events of a laboratory trial, in the order of their times."
+    )
+    events_before: tuple[TrialEvent, ...] = Field(
+        default=(),
+        max_length=200,
+        description="The events of the visit between the last stored trial and this trial, such as feedback.",
     )
 
 

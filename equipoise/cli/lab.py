@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from equipoise.commands.lab.upload import UploadResult
     from experiment.lab.session import Visitor
 
+TRIGGER_HELP = "Destination of event codes: serial:PORT, parallel:ADDRESS, lsl:NAME or log:FILE."
+
 
 class _RunsByDefault(click.Group):
     """Group of commands. `equipoise lab STUDY` is short for `equipoise lab run STUDY`."""
@@ -85,13 +87,14 @@ def _with_setup(command: Callable[..., None]) -> Callable[..., None]:
         screen: int,
         size_px: tuple[int, int] | None,
         trigger: str | None = None,
+        scanner: str | None = None,
         require_frames: bool = False,
         require_ptb: bool = False,
         **others: Any,
     ) -> None:
         from equipoise.commands.lab.check import Setup
 
-        command(setup=Setup(monitor, screen, size_px, trigger, require_frames, require_ptb), **others)
+        command(setup=Setup(monitor, screen, size_px, trigger, scanner, require_frames, require_ptb), **others)
 
     return with_options
 
@@ -114,7 +117,12 @@ def lab() -> None:
     metavar="URL",
     help="Reserve the participant's slot on this server, and upload the responses during the session.",
 )
-@click.option("--trigger", help="Destination of event codes: serial:PORT, parallel:ADDRESS or lsl:NAME.")
+@click.option("--trigger", help=TRIGGER_HELP)
+@click.option(
+    "--scanner",
+    metavar="KEY",
+    help="Wait for the pulse of an MRI scanner, which presses this key. KEY,discard=N discards the first N pulses.",
+)
 @click.option("--require-frames", is_flag=True, help="Refuse the session if flips do not wait for the screen.")
 @click.option("--require-ptb", is_flag=True, help="Refuse the session if psychtoolbox does not read the keyboard.")
 @_with_setup
@@ -211,6 +219,23 @@ def check(study: Path | None, setup: "Setup") -> None:
     report, is_usable = lab_check(study, setup)
     click.echo(report)
     sys.exit(not is_usable)
+
+
+@lab.command("codes", epilog="Example: equipoise lab codes my-study --trigger serial:/dev/ttyUSB0")
+@STUDY
+@click.option("--trigger", help=f"{TRIGGER_HELP} Send each code once, two codes in a second.")
+def codes(study: Path, trigger: str | None) -> None:
+    """List the event codes of a study as CSV. With --trigger, also send each code once to the recording device.
+
+    The codes are those that `event_codes` in study.yaml defines.
+    """
+    from equipoise.commands.lab.codes import codes_csv, rehearse_codes
+
+    if trigger is None:
+        click.echo(codes_csv(study), nl=False)
+        return
+    n_codes = rehearse_codes(study, trigger, click.echo)
+    click.echo(f"Codes sent: {n_codes:,}. Compare them with the recording.")
 
 
 @lab.command("upload", epilog="Example: equipoise lab upload my-study --server https://study.example.org")

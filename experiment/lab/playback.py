@@ -11,7 +11,7 @@ from experiment.lab.hardware.video_player import VideoPlayer
 from experiment.lab.media.files import read_file
 from experiment.lab.media.sounds import decode_sound
 from experiment.lab.presentation import Onset, Played, Step, next_flip_ns, no_garbage_collection, present
-from experiment.lab.trial_events import ScreenName
+from experiment.lab.visit_events import ScreenName
 from experiment.records import PlayedSound, Shown
 
 if TYPE_CHECKING:

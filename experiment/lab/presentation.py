@@ -64,6 +64,8 @@ class Played:
     sounds: tuple[PlayedSound, ...] = ()
     events: tuple[TrialEvent, ...] = ()
     """All events of the trial, from the fixation to the response."""
+    events_before: tuple[TrialEvent, ...] = ()
+    """The events between the last stored trial and this trial."""
 
 
 def present(

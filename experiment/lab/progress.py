@@ -6,6 +6,7 @@ from experiment.lab_api import OpenSession, PracticeResult
 from experiment.pages_between_trials import block_instructions, break_positions
 from experiment.plan import Phase, Plan, Trial, plan_session
 from experiment.study.definition import Study
+from experiment.study.event_codes import BlockLevel
 from experiment.texts import Texts
 
 
@@ -32,7 +33,8 @@ class SessionProgress:
         self._n_in_round = len(study.definition.practice)
         self._n_practice = sum(trial.phase is Phase.PRACTICE for trial in plan.trials)
         self.n_questions = len(plan.trials) - self._n_practice
-        planned = [(trial.phase, study.battery.by_id[trial.item_id]) for trial in plan.trials]
+        self._items, self._blocks = study.battery.by_id, study.definition.blocks
+        planned = [(trial.phase, self._items[trial.item_id]) for trial in plan.trials]
         self._breaks = break_positions(study.definition, planned)
         self._block_instructions = block_instructions(study.definition, planned)
 
@@ -53,15 +55,16 @@ class SessionProgress:
         """Return True if there is a break before a trial."""
         return trial.trial_index in self._breaks
 
-    def instructions_before(self, trial: Trial, is_first_of_visit: bool) -> tuple[str, ...]:
-        """Return the files with the instructions of the block that a trial begins.
+    def block_before(self, trial: Trial, is_first_of_visit: bool) -> tuple[BlockLevel, tuple[str, ...]] | None:
+        """Return the block that a trial begins, and the files with its instructions; None within a block.
 
-        At the first trial of a visit, return the instructions of the current block.
+        At the first trial of a visit, return the current block.
         """
-        if not is_first_of_visit:
-            return self._block_instructions.get(trial.trial_index, ())
-        begun = [names for index, names in self._block_instructions.items() if index <= trial.trial_index]
-        return begun[-1] if begun else ()
+        begun = [index for index in self._block_instructions if index <= trial.trial_index]
+        if self._blocks is None or not begun or (begun[-1] != trial.trial_index and not is_first_of_visit):
+            return None
+        level = self._items[self._trials[begun[-1]].item_id].factors[self._blocks.of]
+        return BlockLevel(self._blocks.of, level), self._block_instructions[begun[-1]]
 
     def advance(self, practice: PracticeResult | None) -> None:
         """Move to the next trial.

@@ -6,14 +6,17 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import psychopy
 
+from batteries.items import Item
 from experiment.lab.hardware.clock import wait_until
 from experiment.lab.hardware.keys_and_clicks import InputDevices, Press
 from experiment.lab.hardware.monitors import viewing_of
+from experiment.lab.hardware.scanner import Scanner
 from experiment.lab.hardware.sound_output import SoundOutput
-from experiment.lab.hardware.triggers import Trigger, open_trigger
+from experiment.lab.hardware.triggers import open_trigger
 from experiment.lab.hardware.window import AtFlip, LabWindow, Prepared
 from experiment.lab.media.files import media_folder
 from experiment.lab.playback import Playback
@@ -24,13 +27,16 @@ from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.screen_before import CONTINUE_KEYS
 from experiment.lab.timing_summary import MachineTiming
 from experiment.lab.trial import Escaped
-from experiment.lab.trial_events import ScreenName, TrialEvents
-from experiment.plan import Phase
+from experiment.lab.visit_events import ScreenName, VisitEvents
+from experiment.plan import Trial
 from experiment.records import LabDevice
 from experiment.study.definition import Study
 
 CONFIRMED_MS = 150
 """Shortest time in ms for which the final response is marked on the screen. The response time ends before this time."""
+
+POLL_MS = 5
+"""Time in ms after which the program looks again whether the scanner has sent a pulse. Pulses have their own times."""
 
 
 class PsychoPyDisplay:
@@ -42,32 +48,35 @@ class PsychoPyDisplay:
         An open window.
     inputs
         The keys and the mouse of the window.
-    trigger
-        Destination of event codes; None for no event codes.
+    events
+        The events of the visit, with the destination of event codes.
     device
         Description of the machine, as stored with the session.
     output
         The sound output; None if the study plays no sounds.
     media_folder
         Folder of the battery, with the files of sounds and videos; None if there are none.
+    scanner
+        The scanner whose pulse begins the trials of a visit; None without a scanner.
     """
 
     def __init__(
         self,
         window: LabWindow,
         inputs: InputDevices,
-        trigger: Trigger | None,
+        events: VisitEvents,
         device: LabDevice,
         output: SoundOutput | None = None,
         media_folder: Path | None = None,
+        scanner: Scanner | None = None,
     ) -> None:
         self._window = window
         self._output, self._media_folder = output, media_folder
         self._playback: Playback | None = None
-        self._events: TrialEvents | None = None
         self._onset_ns = 0
         self._inputs = inputs
-        self._trigger = trigger
+        self.events = events
+        self.scanner = scanner
         self.device = device
         self._fixation: tuple[ScreenImage, Prepared] | None = None
         self._shown: Prepared
@@ -90,6 +99,7 @@ class PsychoPyDisplay:
         wait_until(self._confirmed_until_ns)
         self._inputs.idle = None  # Nothing of a trial moves while its rules are read.
         self._shown = self._window.prepare(picture.image)
+        self._window.call_on_flip(self.events.page_appears)
         self._window.show(self._shown)
         self._inputs.clear()
 
@@ -120,12 +130,18 @@ class PsychoPyDisplay:
         return self._inputs.wait_for_typing(until_ms, picture.regions)
 
     def fixate(
-        self, fixation: ScreenImage, screens: Sequence[Step], stimulus: Sequence[Step], fixation_ms: int, phase: Phase
+        self,
+        fixation: ScreenImage,
+        screens: Sequence[Step],
+        stimulus: Sequence[Step],
+        fixation_ms: int,
+        trial: Trial,
+        item: Item,
     ) -> Onset:
-        self._events = events = TrialEvents(self._window.anchor, self._trigger, phase)
+        self.events.begin_trial(trial, item)
 
         def at_flip(name: ScreenName) -> Sequence[AtFlip]:
-            return [events.at_flip(name), *([self._begin_response] if name == "stimulus" else [])]
+            return [self.events.at_flip(name), *([self._begin_response] if name == "stimulus" else [])]
 
         self._playback = playback = Playback(self._window, self._output, self._media_folder, screens, stimulus, at_flip)
         if self._fixation is None or self._fixation[0] is not fixation:
@@ -151,13 +167,23 @@ class PsychoPyDisplay:
         if press is not None and press.name == ESCAPE:
             raise Escaped
 
+    def wait_for_scanner(self, picture: ScreenImage) -> None:
+        n_needed = self.events.n_pulses + 1 + (self.scanner.n_discarded if self.scanner else 0)
+        self.show(picture)
+        while self.events.n_pulses < n_needed:
+            self._inputs.reset(time.perf_counter_ns())
+            press = self._inputs.wait((), POLL_MS, picture.regions)
+            if press is not None and press.name == ESCAPE:
+                raise Escaped
+        self.events.mark_scanner_start(n_needed)
+
     def stop(self) -> Played:
         self._inputs.idle = None
         playback, self._playback = self._playback, None
-        if playback is None or self._events is None:
+        if playback is None:
             return Played()
         self._shown = playback.shown
-        return replace(playback.stop(), events=self._events.recorded)
+        return replace(playback.stop(), events=self.events.of_trial, events_before=self.events.before_trial)
 
     def discard_early_presses(self, picture: ScreenImage, keys: Collection[str]) -> int:
         return self._inputs.discard_early_presses(keys, picture.regions)
@@ -166,14 +192,18 @@ class PsychoPyDisplay:
     def n_focus_lost(self) -> int:
         return self._inputs.n_focus_lost
 
-    def mark_response(self, rt_ms: float) -> None:
-        if self._events is not None:
-            self._events.mark_response(self._onset_ns + round(rt_ms * 1e6))
+    def mark(self, event: Literal["response", "time_out"], rt_ms: float) -> None:
+        self.events.mark(event, self._onset_ns + round(rt_ms * 1e6))
 
 
 @contextmanager
 def open_display(
-    study: Study, monitor: str | None, screen: int, size_px: tuple[int, int] | None, trigger: str | None
+    study: Study,
+    monitor: str | None,
+    screen: int,
+    size_px: tuple[int, int] | None,
+    trigger: str | None,
+    scanner: Scanner | None = None,
 ) -> Iterator[tuple[PsychoPyDisplay, Sheet]]:
     """Open a window. Yield a display in this window, and the sheet (sizes, fonts and texts of the screens).
 
@@ -189,6 +219,8 @@ def open_display(
         Width and height of the window in pixels; None for the full screen.
     trigger
         Destination of event codes; see `experiment.lab.hardware.triggers`.
+    scanner
+        The scanner; None without a scanner.
 
     Raises
     ------
@@ -197,14 +229,16 @@ def open_display(
         the study.
     """
     with (
-        closing(open_trigger(trigger)) if trigger else nullcontext() as codes,
+        closing(open_trigger(trigger, study.highest_event_code)) if trigger else nullcontext() as codes,
         closing(SoundOutput()) if plays_sounds(study) else nullcontext() as output,
         LabWindow(size_px, screen=screen, monitor=monitor) as window,
     ):
         viewing = viewing_of(monitor) if monitor else None
-        sheet, inputs = sheet_for(study, window.size_px, viewing), InputDevices(window)
+        sheet = sheet_for(study, window.size_px, viewing)
+        events = VisitEvents(window.anchor, study.definition.event_codes, codes)
+        inputs = InputDevices(window, pulse_key=scanner.key if scanner else None, on_pulse=events.pulse)
         device = _device(window, inputs, sheet)
-        yield PsychoPyDisplay(window, inputs, codes, device, output, media_folder(study)), sheet
+        yield PsychoPyDisplay(window, inputs, events, device, output, media_folder(study), scanner), sheet
 
 
 def _device(window: LabWindow, inputs: InputDevices, sheet: Sheet) -> LabDevice:

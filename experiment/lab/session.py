@@ -14,6 +14,7 @@ from experiment.lab.page_reader import PageReader
 from experiment.lab.progress import SessionProgress, plan_of
 from experiment.lab.screens.layout.buttons import Action
 from experiment.lab.screens.layout.sheet import Sheet
+from experiment.lab.screens.message import message
 from experiment.lab.screens.trial import fixation
 from experiment.lab.screens.trial_header import ShownFeedback, TrialMoment, seconds
 from experiment.lab.server_client import LabClient, NotNow
@@ -23,6 +24,7 @@ from experiment.lab_api import Ended, LabStart, OpenSession, TrialFeedback
 from experiment.plan import Phase, Trial
 from experiment.records import Kind, Response, Source
 from experiment.study.definition import Study, consent_digest
+from experiment.study.event_codes import BlockLevel
 
 T = TypeVar("T")
 
@@ -140,6 +142,7 @@ class LabSession:
             return self._run()
         except _Stops as stops:
             if stops.outcome in _ENDS:
+                self._mark_end()
                 title, words = _ENDS[stops.outcome]
                 self._reader.show_message(self._say(title), self._say(words), self._say("lab_done"))
             return stops.outcome
@@ -152,6 +155,7 @@ class LabSession:
 
     def _run(self) -> VisitOutcome:
         session = self._session = self._begin()
+        self._display.events.mark_session("session_start")
         self._n_answers = session.n_answers
         if session.status == "ended":
             return self._ended(Ended(message=session.message or "", withdrawal_code=session.withdrawal_code))
@@ -170,13 +174,16 @@ class LabSession:
             self._welcome_back(progress, has_skipped)
             if progress.trial.phase is Phase.PRACTICE:
                 self._instruct()
-        is_first_of_visit = True
+        is_first_of_visit, scanner_has_begun = True, False
         while progress.trial is not None:
             if not is_first_of_visit:
                 self._page_before(progress.trial, progress)
-            if names := progress.instructions_before(progress.trial, is_first_of_visit):
-                self._reader.read(self._pages(*names), self._say("continue"))
+            if block := progress.block_before(progress.trial, is_first_of_visit):
+                self._begin_block(*block)
             is_first_of_visit = False
+            if self._display.scanner and not scanner_has_begun and progress.trial.phase is not Phase.PRACTICE:
+                self._wait_for_scanner()
+                scanner_has_begun = True
             self._take(progress.trial, session, progress, attempt_log)
         if progress.practice is not None and progress.practice.ended is not None:
             return self._ended(progress.practice.ended)
@@ -254,6 +261,23 @@ class LabSession:
         words += [self._say("trial_skipped")] if has_skipped else []
         self._own_page("welcome_back_title", "\n\n".join(words) + self._time_limit())
 
+    def _wait_for_scanner(self) -> None:
+        picture = message(self._sheet, self._say("lab_scanner_title"), [self._say("lab_scanner_wait")], [])
+        while True:
+            try:
+                self._display.wait_for_scanner(picture)
+            except Escaped:
+                self._escaped()
+            else:
+                return
+
+    def _begin_block(self, block: BlockLevel, instructions: tuple[str, ...]) -> None:
+        if instructions:
+            self._display.events.announce("block", block)
+            self._reader.read(self._pages(*instructions), self._say("continue"))
+        else:
+            self._display.events.mark_session("block", block=block)
+
     def _page_before(self, trial: Trial, progress: SessionProgress) -> None:
         """Show the page before a trial, if there is one: a break, or a new round of practice."""
         breaks, answered = self._study.definition.timeline.breaks, progress.n_questions_before(trial)
@@ -262,6 +286,7 @@ class LabSession:
                 so_far = {"correct": progress.practice.correct, "needed": progress.practice.needed}
                 self._own_page("practice_again_title", self._say("practice_again", **so_far))
         elif breaks and progress.comes_after_break(trial):
+            self._display.events.announce("break")
             if breaks.page:
                 self._reader.read(self._pages(breaks.page), self._say("continue"))
             else:
@@ -281,7 +306,9 @@ class LabSession:
             except Escaped:
                 self._escaped()
         feedback = self._send(response, session, progress)
+        self._display.events.note_stored()
         if feedback is not None:
+            self._display.events.announce_feedback()
             has_ended = progress.practice is not None and progress.practice.ended is not None
             self._show(feedback, response, shown, is_last=progress.practice_is_over and not has_ended)
 
@@ -356,9 +383,14 @@ class LabSession:
         contact = self._study.definition.timeline.contact
         others = [Action("contact", self._say("contact"), "1")] if contact else []
         reader = PageReader(self._display, replace(self._sheet, rules_hint="", escape_hint=""), close)
+        self._mark_end()
         while reader.read(pages, self._say("close"), *others) == "contact" and contact:
             reader.read(self._pages(contact), self._say("close"))
         return outcome
+
+    def _mark_end(self) -> None:
+        if self._session is not None:
+            self._display.events.mark_session("session_end")
 
     def _pages(self, *names: str) -> dict[str, str]:
         """Return the words of pages for the laboratory, by file name."""

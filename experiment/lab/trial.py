@@ -4,13 +4,14 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import JsonValue
 
 from batteries.items import Item
 from batteries.tasks.keypress import WITHHELD, Keypress
 from batteries.tasks.rating import Rating
+from experiment.lab.hardware.scanner import Scanner
 from experiment.lab.input.key_bindings import is_typed, keys_of, state_after
 from experiment.lab.input.response_state import ResponseState
 from experiment.lab.presentation import Onset, Played, Step
@@ -20,6 +21,7 @@ from experiment.lab.screens.trial import trial as draw_trial
 from experiment.lab.screens.trial_header import TrialMoment
 from experiment.lab.session_files.attempt_log import AttemptLog
 from experiment.lab.trial_steps import steps_after, steps_before
+from experiment.lab.visit_events import VisitEvents
 from experiment.plan import Phase, Trial
 from experiment.records import LabDevice, Presentation, Response, Signals
 from experiment.study.timeline import Confidence, Timing, deadline_ms_of
@@ -28,12 +30,20 @@ if TYPE_CHECKING:
     from experiment.lab.hardware.keys_and_clicks import Press
 
 
+MOST_EVENTS = 200
+"""Most events that are stored with a response, and most events before its trial."""
+
+
 class Display(Protocol):
     """The participant's screen, keys and mouse."""
 
     @property
     def device(self) -> LabDevice:
         """Description of the machine."""
+
+    @property
+    def events(self) -> VisitEvents:
+        """The events of the visit."""
 
     def show(self, picture: ScreenImage) -> None:
         """Show a new screen. Earlier presses do not count for this screen."""
@@ -63,7 +73,13 @@ class Display(Protocol):
         """
 
     def fixate(
-        self, fixation: ScreenImage, screens: Sequence[Step], stimulus: Sequence[Step], fixation_ms: int, phase: Phase
+        self,
+        fixation: ScreenImage,
+        screens: Sequence[Step],
+        stimulus: Sequence[Step],
+        fixation_ms: int,
+        trial: Trial,
+        item: Item,
     ) -> Onset:
         """Show the fixation, then the screens, and then the stimulus.
 
@@ -74,6 +90,18 @@ class Display(Protocol):
         ------
         Escaped
             If the participant pressed escape on a screen that participants end.
+        """
+
+    scanner: Scanner | None
+    """The scanner whose pulse begins the trials of a visit; None without a scanner."""
+
+    def wait_for_scanner(self, picture: ScreenImage) -> None:
+        """Show a screen until the scanner sends the pulse with which the trials begin.
+
+        Raises
+        ------
+        Escaped
+            If the participant or the experimenter pressed escape.
         """
 
     def stop(self) -> Played:
@@ -89,8 +117,8 @@ class Display(Protocol):
     def n_focus_lost(self) -> int:
         """Number of times another window took the focus since the fixation."""
 
-    def mark_response(self, rt_ms: float) -> None:
-        """Send the event code (trigger) that marks a response, and record the response among the trial's events."""
+    def mark(self, event: Literal["response", "time_out"], rt_ms: float) -> None:
+        """Record the end of a trial among its events, and send its code. `rt_ms` is the time since the onset."""
 
 
 class Escaped(Exception):
@@ -232,7 +260,7 @@ def run_trial(
     screens, changes = steps_before(sheet, content), steps_after(sheet, item, shown.moment)
     stimulus = [Step(first, "stimulus", content.get("stimulus_ms"), content.get("stimulus", ())), *changes]
     try:
-        onset = display.fixate(fixation, screens, stimulus, shown.timing.fixation_ms, shown.trial.phase)
+        onset = display.fixate(fixation, screens, stimulus, shown.timing.fixation_ms, shown.trial, item)
         n_too_early = display.discard_early_presses(first, keys_of(item.task, content))
         # As on the web, a trial begins when its stimulus is visible.
         attempt = attempt_log.begin(shown.trial.trial_index)
@@ -304,11 +332,12 @@ def _respond(
     while True:
         press = presses.next(asking, shown.deadline_ms)
         if press is None:
+            display.mark("time_out", shown.deadline_ms or 0)
             return None, None
         before = state
         state = state_after(item.task, item.content, before, press.name, is_rtl=sheet.direction == "rtl")
         if state.response is not None:
-            display.mark_response(press.rt_ms)
+            display.mark("response", press.rt_ms)
         if state != before and item.task != Keypress.name:  # A mask may be on the screen, which must not change.
             asking = shown.changed(sheet, state, before, asking)
             (display.redraw if state.response is None else display.confirm)(asking)
@@ -320,7 +349,12 @@ def _presentation(onset: Onset, played: Played) -> Presentation | None:
     """Return the timing of the screens, sounds, changes of the stimulus and events; None if there were none."""
     stimulus, mask = (*played.steps, None, None)[:2]
     found = Presentation(
-        screens=onset.screens, stimulus=stimulus, mask=mask, sounds=played.sounds, events=played.events
+        screens=onset.screens,
+        stimulus=stimulus,
+        mask=mask,
+        sounds=played.sounds,
+        events=played.events[-MOST_EVENTS:],
+        events_before=played.events_before[-MOST_EVENTS:],
     )
     return None if found == Presentation() else found
 

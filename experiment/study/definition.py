@@ -16,6 +16,7 @@ from experiment.records import Source
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.blocks import Blocks
 from experiment.study.demographics import DemographicQuestion
+from experiment.study.event_codes import BlockLevel, CodeMeaning, EventCodes, PhaseName, list_codes
 from experiment.study.exclusion_rules import AttentionCheckRule
 from experiment.study.look import Look
 from experiment.study.pages_by_source import page_for
@@ -119,6 +120,10 @@ class StudyDefinition(BaseModel):
     timeline: Timeline = Field(default_factory=Timeline, description="The participants' pages.")
     device: Device = Field(default_factory=Device, description="Requirements for a participant's device.")
     resume: Resume = Field(default_factory=Resume, description="Rules for participants who open their session again.")
+    event_codes: EventCodes = Field(
+        default_factory=EventCodes,
+        description="Numbers that the laboratory sends to recording devices, such as an EEG amplifier.",
+    )
     look: Look = Field(default_factory=Look, description="The study's own colour and logo.")
     texts: dict[str, str] = Field(
         default_factory=dict,
@@ -211,6 +216,25 @@ class Study:
             dealt.setdefault(self.groups[item.item_id], []).append(item)
         n_dealt = self.definition.design.groups
         return {group: dealt.get((group - 1) % n_dealt + 1, []) for group in range(1, self.definition.n_groups + 1)}
+
+    def phase_of(self, item_id: str) -> PhaseName:
+        """Return the phase in which an item is shown."""
+        if item_id in self.groups:
+            return "test"
+        return "practice" if item_id in self.definition.practice else "attention_check"
+
+    @cached_property
+    def event_code_meanings(self) -> list[CodeMeaning]:
+        """The meanings of all event codes that can be sent in a session."""
+        blocks = self.definition.blocks
+        levels = [BlockLevel(blocks.of, block.level) for block in blocks.levels] if blocks else []
+        items = [(self.phase_of(item.item_id), item) for item in self.battery.items]
+        return list_codes(self.definition.event_codes, items, levels)
+
+    @property
+    def highest_event_code(self) -> int:
+        """The highest event code that can be sent in a session; 0 if no codes are sent."""
+        return max((meaning.code for meaning in self.event_code_meanings), default=0)
 
     @cached_property
     def digest(self) -> str:

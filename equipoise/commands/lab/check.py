@@ -23,6 +23,8 @@ class Setup:
     """Size of the window in pixels; None for the full screen."""
     trigger: str | None = None
     """Destination of event codes, such as `serial:/dev/ttyUSB0`; see `experiment.lab.hardware.triggers`."""
+    scanner: str | None = None
+    """Key that an MRI scanner presses with each pulse, such as `5` or `5,discard=4`; None without a scanner."""
     require_frames: bool = False
     """True to refuse a session if flips do not wait for the screen. `lab_check` ignores this field."""
     require_ptb: bool = False

@@ -1,9 +1,9 @@
-"""The laboratory's files of each session: PsychoPy's table, the frame intervals, and the attempts at trials.
+"""The laboratory's files of each session: PsychoPy's table, frame intervals, events, and the attempts at trials.
 
 The files are in the folder `lab` beside the store. By default, this folder is `data/lab` in the study's folder. The
-frame intervals are in a separate folder, so that `lab/*.csv` are only tables of trials. A file name begins as in
-PsychoPy, with the participant code, the session number and the time. It ends with the session's name in the store.
-Equipoise finds a file by the session's name, because the code, the clock and the time zone can change.
+frame intervals and the events are in separate folders, so that `lab/*.csv` are only tables of trials. A file name
+begins as in PsychoPy, with the participant code, the session number and the time. Then comes the session's name in the
+store. Equipoise finds a file by this name, because the code, the clock and the time zone can change.
 """
 
 import re
@@ -13,7 +13,9 @@ from batteries.errors import InputError
 from batteries.files.private_files import private_folder
 from experiment.lab.session import Visitor
 from experiment.lab.session_files.attempt_log import AttemptLog
+from experiment.lab.session_files.events_tsv import write_events
 from experiment.lab.session_files.psychopy_csv import Heading, date_of, write_psychopy_csv
+from experiment.lab.visit_events import VisitEvents
 from experiment.lab_api import OpenSession
 from experiment.records import Kind
 from experiment.study.definition import Study
@@ -23,6 +25,9 @@ from server.store.sqlite.store import SqliteStore
 
 BEGUN = "_begun.jsonl"
 FRAMES = "_frames.csv"
+EVENTS = "_events.tsv"
+
+_FOLDERS = {FRAMES: "frames", EVENTS: "events"}
 
 
 class LabFiles:
@@ -36,17 +41,19 @@ class LabFiles:
         If the folder cannot be created.
     """
 
-    def __init__(self, study: Study, store: Store, visitor: Visitor) -> None:
+    def __init__(self, study: Study, store: Store, visitor: Visitor, events: VisitEvents) -> None:
         self._study = study
         self._store = store
-        self._visitor = visitor
+        self._visitor, self._events = visitor, events
         self._attempt_log: AttemptLog | None = None
         self.session: OpenSession | None = None
         self._problem: str | None = None
+        self._problem_of_events: str | None = None
         self.table: Path | None = None
         self._folder = folder = lab_folder(study, store)
         try:
-            private_folder(folder / "frames")
+            for name in _FOLDERS.values():
+                private_folder(folder / name)
         except OSError as error:
             raise InputError(
                 f"{folder}: the laboratory's files cannot be written to this folder ({error.strerror}). Fix: make the "
@@ -56,7 +63,8 @@ class LabFiles:
     @property
     def problem(self) -> str | None:
         """The error of the last write or deletion that failed; None if nothing failed."""
-        return self._problem or (self._attempt_log.problem if self._attempt_log else None)
+        of_log = self._attempt_log.problem if self._attempt_log else None
+        return self._problem or self._problem_of_events or of_log
 
     def open_attempt_log(self, session: OpenSession) -> AttemptLog:
         """Return the attempt log of a session, which becomes the current session."""
@@ -64,8 +72,12 @@ class LabFiles:
         self._attempt_log = AttemptLog(self._path(session, BEGUN), self._path(session, FRAMES))
         return self._attempt_log
 
-    def write_table(self, session: OpenSession) -> None:
-        """Write PsychoPy's table from the responses in the store. Replace an earlier table."""
+    def write(self, session: OpenSession) -> None:
+        """Write PsychoPy's table from the responses in the store, and the events of the visit so far."""
+        self._write_table(session)
+        self.write_events()
+
+    def _write_table(self, session: OpenSession) -> None:
         self.table = self._path(session, ".csv")
         who, began = self._visitor, session.started_at
         try:
@@ -82,6 +94,17 @@ class LabFiles:
                 else (f"{self.table}: this file cannot be written ({error}). Every response is in the store.")
             )
 
+    def write_events(self) -> None:
+        """Write the events of the visit so far. Replace an earlier table of this visit."""
+        if self.session is None or self._begun(self.session) is None:  # The participant may have withdrawn.
+            return
+        path = self._path(self.session, f"_run-{self.session.visit}{EVENTS}")
+        self._problem_of_events = None
+        try:
+            write_events(path, self._study, self._events)
+        except InputError as error:
+            self._problem_of_events = f"{error} Every response is in the store, with the events of its trial."
+
     def delete(self, _: OpenSession) -> None:
         """Delete the files of all sessions of the participant who withdrew."""
         self.table = None
@@ -89,14 +112,19 @@ class LabFiles:
 
     def _path(self, session: OpenSession, ending: str) -> Path:
         """Return the path of the session's file with this ending. The file may not exist yet."""
-        folder = self._folder / "frames" if ending == FRAMES else self._folder
-        begun = next(self._folder.glob(f"*_{session.session}{BEGUN}"), None)
+        kinds = [name for end, name in _FOLDERS.items() if ending.endswith(end)]
+        folder = self._folder.joinpath(*kinds)
+        begun = self._begun(session)
         if begun is not None:
             return folder / (begun.name.removesuffix(BEGUN) + ending)
         who = self._visitor
         code = re.sub(r"[^A-Za-z0-9._-]+", "-", who.participant).lstrip(".") or "participant"
         what = "rehearsal_" if who.kind is Kind.SIMULATED else ""
         return folder / f"{code}_{who.session_number}_{what}{date_of(session.started_at)}_{session.session}{ending}"
+
+    def _begun(self, session: OpenSession) -> Path | None:
+        """Return the file of the session's attempts at trials; None if no trial has begun."""
+        return next(self._folder.glob(f"*_{session.session}{BEGUN}"), None)
 
 
 def lab_folder(study: Study, store: Store) -> Path:

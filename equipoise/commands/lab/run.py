@@ -17,6 +17,7 @@ from equipoise.commands.lab.syncing_client import SyncingClient
 from equipoise.commands.lab.upload import upload_withdrawals
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded
 from experiment.lab.hardware.psychopy_import import require_psychopy
+from experiment.lab.hardware.scanner import read_scanner
 from experiment.lab.requirements import check_device, check_media, check_tasks
 from experiment.lab.server_client import LabClient
 from experiment.lab.session import LabSession, Visitor, VisitOutcome
@@ -113,7 +114,8 @@ def lab_run(
     require_psychopy()
     from experiment.lab.psychopy_display import open_display  # noqa: PLC0415 - PsychoPy takes seconds to load
 
-    opening = open_display(study, setup.monitor, setup.screen, setup.size_px, setup.trigger)
+    scanner = read_scanner(setup.scanner) if setup.scanner else None
+    opening = open_display(study, setup.monitor, setup.screen, setup.size_px, setup.trigger, scanner)
     with ExitStack() as stack:
         there = stack.enter_context(remote_client(server)) if server else None
         here, opened = stack.enter_context(local_client(study, store))
@@ -135,11 +137,14 @@ def lab_run(
         machine.require(frames=setup.require_frames, ptb=setup.require_ptb)
         check_device(study, display.device)
         (warn if machine.is_degraded else inform)(before_the_visit(machine))
-        files = LabFiles(study, opened, visitor)
+        files = LabFiles(study, opened, visitor, display.events)
         session = LabSession(
-            study, lab_client, display, sheet, visitor, files.open_attempt_log, files.write_table, files.delete
+            study, lab_client, display, sheet, visitor, files.open_attempt_log, files.write, files.delete
         )
-        outcome = session.run()
+        try:
+            outcome = session.run()
+        finally:
+            files.write_events()
         trials = _trial_timing(study, opened, files.session, machine)
         has_all = syncing is None or syncing.finish()
     waiting_for = None if syncing is None or has_all else syncing.problem or "it took too long"

@@ -54,6 +54,10 @@ class InputDevices:
         An open window.
     backend
         Program that reads the keyboard (`ptb` or `event`); None for the best one that works on this machine.
+    pulse_key
+        Key that a scanner presses with each pulse; None without a scanner. A participant cannot use this key.
+    on_pulse
+        Function that is called with the time of each pulse, by `time.perf_counter_ns`.
 
     Raises
     ------
@@ -68,7 +72,15 @@ class InputDevices:
     None if psychtoolbox reads the keys, or if the caller chose a backend.
     """
 
-    def __init__(self, window: "LabWindow", backend: Backend | None = None) -> None:
+    def __init__(
+        self,
+        window: "LabWindow",
+        backend: Backend | None = None,
+        pulse_key: str | None = None,
+        on_pulse: Callable[[int], object] = lambda _: None,
+    ) -> None:
+        self._pulse_keys = () if pulse_key is None else (pulse_key, f"num_{pulse_key}")
+        self._on_pulse = on_pulse
         self._zero_ns = time.perf_counter_ns()
         self._heard: list[Stamped] = []
         self._last: Stamped | None = None
@@ -246,6 +258,9 @@ class InputDevices:
         self._hear(self._events.taken_typing())
 
     def _hear(self, heard: list[Stamped]) -> None:
+        for pulse in [each for each in heard if _accepted_name(each, self._pulse_keys)]:
+            heard.remove(pulse)
+            self._on_pulse(pulse.at_ns)
         self._heard = sorted([*self._heard, *heard, *self._events.taken_clicks()], key=lambda each: each.at_ns)
 
 

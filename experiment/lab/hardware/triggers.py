@@ -7,54 +7,50 @@ The researcher names the destination of the codes in one of these forms:
 - `parallel:0x0378` (Windows) or `parallel:/dev/parport0` (Linux): the data pins of a parallel port. The option
   `pulse_ms=10` can follow.
 - `lsl:Equipoise`: an outlet of LabStreamingLayer with this name, of type `Markers`, with one channel of integers.
+- `log:codes.csv`: a file, which receives one line for each code: the time of day and the code.
 
 Serial and parallel ports keep a code until the next one. So the code 0 follows each code after `pulse_ms`, unless the
 next code is sent sooner. The default of 10 ms is two samples at 200 Hz. With `pulse_ms=0`, the code 0 is not sent. Use
 `pulse_ms=0` for a device that ends each pulse itself.
 
-The code depends on the phase of the trial and on the event:
-
-| | fixation | stimulus | response |
-|---|---|---|---|
-| practice | 11 | 12 | 13 |
-| test | 21 | 22 | 23 |
-| attention check | 31 | 32 | 33 |
+Serial and parallel ports send codes up to 255.
 """
 
 import threading
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import Any, Protocol
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Protocol, TextIO
 
 from batteries.errors import InputError
-from experiment.plan import Phase
+from batteries.files.private_files import open_private
+from experiment.lab.hardware.clock import N_READINGS
+from experiment.study.event_codes import HIGHEST_CODE
 
-FORMS = "serial:/dev/ttyUSB0, serial:COM3,baud=115200, parallel:0x0378, parallel:/dev/parport0 or lsl:Equipoise"
+FORMS = (
+    "serial:/dev/ttyUSB0, serial:COM3,baud=115200, parallel:0x0378, parallel:/dev/parport0, lsl:Equipoise or "
+    "log:codes.csv"
+)
 BAUD = 115_200
 PULSE_MS = 10.0
 MAX_PULSE_MS = 1000.0
-PHASE_CODES = {Phase.PRACTICE: 10, Phase.TEST: 20, Phase.ATTENTION_CHECK: 30}
-
-
-class TriggerEvent(IntEnum):
-    """Event in a trial. A code is sent at each event."""
-
-    FIXATION = 1
-    STIMULUS = 2
-    RESPONSE = 3
-
-
-def code_of(phase: Phase, event: TriggerEvent) -> int:
-    """Return the code of an event in a phase, from 1 to 255."""
-    return PHASE_CODES[phase] + event
+HIGHEST_CODE_OF_A_PORT = 255
+"""Highest code that one byte can have. The lowest code is 1, because a port has the level 0 between codes."""
 
 
 class Trigger(Protocol):
     """Destination of event codes."""
 
-    def send(self, code: int) -> None:
-        """Send a code from 1 to 255 at once. Do not wait for the end of the pulse.
+    highest_code: int
+    """Highest code that the destination can receive."""
+
+    def send(self, code: int, at_ns: int) -> None:
+        """Send a code at once. Do not wait for the end of the pulse.
+
+        `at_ns` is the time of the event by `time.perf_counter_ns`. LabStreamingLayer stores this time with the code.
 
         Raises
         ------
@@ -89,9 +85,9 @@ def read_trigger(text: str) -> TriggerText:
     if kind not in _OPENERS or not colon or not address:
         raise InputError(f"Unknown trigger {text!r}. Fix: write {FORMS}.")
     options = dict(part.partition("=")[::2] for part in parts)
-    unknown = options.keys() - _OPTIONS[kind]
+    unknown = options.keys() - set(_OPTIONS.get(kind, ()))
     if unknown or len(options) < len(parts):
-        allowed = " and ".join(f"{name}=..." for name in _OPTIONS[kind]) or "nothing"
+        allowed = " and ".join(f"{name}=..." for name in _OPTIONS.get(kind, ())) or "nothing"
         raise InputError(f"The trigger {text!r} has unknown options. Fix: write only {allowed} after the address.")
     return TriggerText(
         kind,
@@ -101,20 +97,32 @@ def read_trigger(text: str) -> TriggerText:
     )
 
 
-def open_trigger(text: str) -> Trigger:
+def open_trigger(text: str, highest_code: int) -> Trigger:
     """Open the destination of event codes with the name `text`.
+
+    `highest_code` is the highest code of the study.
 
     Raises
     ------
     InputError
-        If the text is invalid, or the library or the device is missing.
+        If the text is invalid, the library or the device is missing, or the device cannot receive the highest code.
     """
     read = read_trigger(text)
-    return _OPENERS[read.kind](read)
+    trigger = _OPENERS[read.kind](read)
+    if highest_code > trigger.highest_code:
+        trigger.close()
+        raise InputError(
+            f"The trigger {text!r} cannot send the code {highest_code}, because its codes are from 1 to "
+            f"{trigger.highest_code}. Fix: lower the numbers under `event_codes` in study.yaml, or send the codes to "
+            "LabStreamingLayer (lsl:NAME). `equipoise lab codes` lists the codes."
+        )
+    return trigger
 
 
 class LevelTrigger:
     """A serial or parallel port, which keeps a code until the pulse ends or the next code is sent."""
+
+    highest_code = HIGHEST_CODE_OF_A_PORT
 
     def __init__(
         self, name: str, set_level: Callable[[int], object], close: Callable[[], object], pulse_ms: float
@@ -126,8 +134,7 @@ class LevelTrigger:
         self._lock = threading.Lock()
         self._n_sent = 0
 
-    def send(self, code: int) -> None:
-        _require_code(code)
+    def send(self, code: int, at_ns: int) -> None:
         with self._lock:
             try:
                 self._set_level(code)
@@ -159,17 +166,44 @@ class LevelTrigger:
 
 
 class LslTrigger:
-    """An outlet of LabStreamingLayer. Each code is a marker with a time, not a pulse."""
+    """An outlet of LabStreamingLayer. Each code is a marker with the time of its event, not a pulse."""
 
-    def __init__(self, outlet: Any) -> None:
+    highest_code = HIGHEST_CODE
+
+    def __init__(self, outlet: Any, clock_s: Callable[[], float]) -> None:
         self._outlet = outlet
+        self.clock_offset_s = _offset_s(clock_s)
+        """Difference between LabStreamingLayer's clock and `time.perf_counter_ns`, in s. Both clocks never jump."""
 
-    def send(self, code: int) -> None:
-        _require_code(code)
-        self._outlet.push_sample([code])
+    def send(self, code: int, at_ns: int) -> None:
+        self._outlet.push_sample([code], at_ns / 1e9 + self.clock_offset_s)
 
     def close(self) -> None:
         del self._outlet
+
+
+class LogTrigger:
+    """A file with one line for each code."""
+
+    highest_code = HIGHEST_CODE
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def send(self, code: int, at_ns: int) -> None:
+        ago = timedelta(microseconds=(time.perf_counter_ns() - at_ns) / 1000)
+        try:
+            self._file.write(f"{(datetime.now(UTC) - ago).isoformat(timespec='microseconds')},{code}\n")
+            self._file.flush()
+        except OSError as error:
+            raise InputError(
+                f"{self._file.name}: event codes cannot be written to this file ({error.strerror}). Fix: free space on "
+                "the disk, and run the same command again to resume the session."
+            ) from None
+
+    def close(self) -> None:
+        with suppress(OSError):  # The last code has been written.
+            self._file.close()
 
 
 def _open_serial(read: TriggerText) -> Trigger:
@@ -216,15 +250,40 @@ def _open_lsl(read: TriggerText) -> Trigger:
         channel_format=pylsl.cf_int32,
         source_id=f"equipoise-{read.address}",
     )
-    return LslTrigger(pylsl.StreamOutlet(stream))
+    return LslTrigger(pylsl.StreamOutlet(stream), pylsl.local_clock)
+
+
+def _offset_s(clock_s: Callable[[], float]) -> float:
+    """Read both clocks several times, and return the difference of the closest readings."""
+    readings = []
+    for _ in range(N_READINGS):
+        before_ns, there_s, after_ns = time.perf_counter_ns(), clock_s(), time.perf_counter_ns()
+        readings.append((after_ns - before_ns, there_s - (before_ns + after_ns) / 2e9))
+    return min(readings)[1]
+
+
+def _open_log(read: TriggerText) -> Trigger:
+    path = Path(read.address)
+    is_new = not path.exists()
+    try:
+        file = open(path, "a", encoding="utf-8", newline="", opener=open_private)  # noqa: SIM115 - `close` closes it
+        if is_new:
+            file.write("at,code\n")
+    except OSError as error:
+        raise InputError(
+            f"{path}: event codes cannot be written to this file ({error.strerror}). Fix: name a file in a folder that "
+            "exists and in which you may write."
+        ) from None
+    return LogTrigger(file)
 
 
 _OPENERS: Mapping[str, Callable[[TriggerText], Trigger]] = {
     "serial": _open_serial,
     "parallel": _open_parallel,
     "lsl": _open_lsl,
+    "log": _open_log,
 }
-_OPTIONS: Mapping[str, tuple[str, ...]] = {"serial": ("baud", "pulse_ms"), "parallel": ("pulse_ms",), "lsl": ()}
+_OPTIONS: Mapping[str, tuple[str, ...]] = {"serial": ("baud", "pulse_ms"), "parallel": ("pulse_ms",)}
 
 
 def _number(text: str, options: Mapping[str, str], name: str, default: float, most: float) -> float:
@@ -242,11 +301,6 @@ def _parallel_address(address: str) -> int | str:
         return int(address, 0)
     except ValueError:
         return address
-
-
-def _require_code(code: int) -> None:
-    if not 1 <= code <= 255:
-        raise ValueError(f"{code} is not an event code. Fix: use a code from 1 to 255.")
 
 
 def _missing(package: str) -> InputError:

@@ -80,23 +80,26 @@ def lab(tmp_path):
 
     def visit(
         study, person=careful, participant="P01", session_number=1, group=None, kind=Kind.HUMAN, wrap=None, store=None,
-        device=DEVICE,
+        device=DEVICE, **others,
     ):  # fmt: skip
-        display = FakeDisplay(person, device)
+        display = FakeDisplay(person, device, codes_of=study.definition.event_codes, **others)
         stored = []
         with local_client(study, store) as (lab_client, opened):
             visitor = Visitor(participant, session_number, group, kind)
-            files = LabFiles(study, opened, visitor)
+            files = LabFiles(study, opened, visitor, display.events)
 
             def on_stored(session):
                 stored.append(session)
-                files.write_table(session)
+                files.write(session)
 
             session = LabSession(
                 study, wrap(lab_client, opened) if wrap else lab_client, display, Sheet.of(study, SIZE_PX), visitor,
                 files.open_attempt_log, on_stored, files.delete,
             )  # fmt: skip
-            outcome = session.run()
+            try:
+                outcome = session.run()
+            finally:
+                files.write_events()
         return SimpleNamespace(
             outcome=outcome,
             display=display,

@@ -25,6 +25,8 @@ from experiment.lab.presentation import present
 from experiment.lab.psychopy_display import PsychoPyDisplay
 from experiment.lab.screens.layout.screen_image import Region
 from experiment.lab.timing_summary import before_the_visit
+from experiment.lab.visit_events import VisitEvents
+from experiment.study.event_codes import EventCodes
 from tests.experiment.lab.window_processes import prefer
 
 FIXATION_MS = 200.0
@@ -202,7 +204,9 @@ def machine_timing(hz=None):
     else:
         imitate_screen(hz)
     with LabWindow() as window:
-        machine = PsychoPyDisplay(window, InputDevices(window), None, None).machine_timing
+        machine = PsychoPyDisplay(
+            window, InputDevices(window), VisitEvents(window.anchor, EventCodes(), None), None
+        ).machine_timing
         send({"machine": asdict(machine), "refresh": asdict(window.refresh), "report": before_the_visit(machine)})
 
 

@@ -1,6 +1,7 @@
 """Visits with the server's application and a real store, but without a window."""
 
 import json
+import time
 import uuid
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -16,10 +17,14 @@ from batteries.tasks.multiple_choice import MultipleChoice
 from equipoise.commands.lab.clients import local_client
 from equipoise.commands.lab.syncing_client import SyncingClient
 from equipoise.commands.lab.upload import lab_upload
+from experiment.lab.hardware.clock import Anchor
 from experiment.lab.presentation import Onset, Played
 from experiment.lab.screens.layout.screen_image import ESCAPE
 from experiment.lab.timing_summary import MachineTiming
+from experiment.lab.trial import Escaped
+from experiment.lab.visit_events import VisitEvents
 from experiment.records import LabDevice
+from experiment.study.event_codes import EventCodes
 from server.store.sql.lab_sessions import trials_of
 
 SIZE_PX = (1024, 768)
@@ -30,6 +35,8 @@ DEVICE = LabDevice(
 )  # fmt: skip
 
 MOST_PRESSES = 400
+PULSE_NS = 800_000_000
+"""Time between two pulses of the imitated scanner."""
 WITHDRAW = ("3", *"delete", "return")
 """The presses after escape with which a participant leaves and deletes the answers."""
 
@@ -131,6 +138,12 @@ class FakeDisplay:
     pressed: list = field(default_factory=list)
     n_typed: int = 0
     answers: list = field(default_factory=list)
+    trigger: object = None
+    scanner: object = None
+    codes_of: EventCodes = field(default_factory=EventCodes)
+
+    def __post_init__(self):
+        self.events = VisitEvents(Anchor.now(), self.codes_of, self.trigger)
 
     @property
     def machine_timing(self):
@@ -139,14 +152,28 @@ class FakeDisplay:
         obstacle = None if device.keyboard == "ptb" else "psychtoolbox finds no keyboard"
         return MachineTiming(device.pacing, device.measured_hz, device.nominal_hz, reason, device.keyboard, obstacle)
 
+    def wait_for_scanner(self, picture):
+        self.show(picture)
+        if self.person(self).name == ESCAPE:
+            raise Escaped
+        for number in range(self.scanner.n_discarded + 1):
+            self.events.pulse(self.events.anchor.at_ns + (number + 1) * PULSE_NS)
+        self.events.mark_scanner_start(self.scanner.n_discarded + 1)
+
     def discard_early_presses(self, picture, keys):
         return self.early
 
-    def show(self, picture):
+    def see(self, picture):
         self.picture = picture
         self.seen.append(" ".join(written.text for written in picture.written))
 
-    redraw = confirm = ask = show
+    redraw = confirm = see
+
+    def show(self, picture):
+        self.see(picture)
+        self.events.page_appears(time.perf_counter_ns())
+
+    ask = show
 
     def press(self, picture, keys, until_ms=None):
         assert picture is self.picture, "the program waits for presses on another screen than the shown screen"
@@ -164,9 +191,12 @@ class FakeDisplay:
         assert self.n_typed < MOST_PRESSES, f"no screen follows: {self.seen[-1]}"
         return self.press(picture, (), until_ms) if is_asked(self) else self.person(self)
 
-    def fixate(self, fixation, screens, stimulus, fixation_ms, phase):
-        self.show(stimulus[0].picture)
-        self.trials.append(phase.value)
+    def fixate(self, fixation, screens, stimulus, fixation_ms, trial, item):
+        self.events.begin_trial(trial, item)
+        self.events.at_flip("fixation")(time.perf_counter_ns())
+        self.see(stimulus[0].picture)
+        self.events.at_flip("stimulus")(time.perf_counter_ns())
+        self.trials.append(trial.phase.value)
         n, now = len(self.trials), datetime.now(UTC)
         onset = Onset(
             onset_ns=n,
@@ -188,11 +218,13 @@ class FakeDisplay:
         }
 
     def stop(self):
-        return Played()
+        return Played(events=self.events.of_trial, events_before=self.events.before_trial)
 
-    def mark_response(self, rt_ms):
-        self.codes.append(self.trials[-1])
-        self.answers.append(self.pressed[-1])
+    def mark(self, event, rt_ms):
+        self.events.mark(event, time.perf_counter_ns())
+        if event == "response":
+            self.codes.append(self.trials[-1])
+            self.answers.append(self.pressed[-1])
 
 
 @dataclass

@@ -62,8 +62,8 @@ def test_a_table_that_cannot_be_written_stops_no_session(lab, small):
     assert all(t["received_at"] for t in rows(study, second.session))
     first.table.rmdir()
     with local_client(study, None) as (_, store):
-        files = LabFiles(study, store, Visitor("P01", 1, None))
-        files.write_table(second.session)
+        files = LabFiles(study, store, Visitor("P01", 1, None), second.display.events)
+        files.write(second.session)
     assert files.problem is None and first.table.is_file()
 
 
