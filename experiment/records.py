@@ -6,8 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
-from experiment.study.event_codes import SessionEventName, TrialEventName
-
 UUID_PATTERN = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 
 
@@ -282,6 +280,10 @@ class PlayedSound(BaseModel):
     )
 
 
+TrialEventName = Literal["fixation", "screen", "stimulus", "mask", "blank", "response", "time_out", "feedback"]
+"""Events of a trial in the laboratory."""
+SessionEventName = Literal["session_start", "session_end", "block", "break"]
+"""Events between the trials of a laboratory session."""
 EventName = TrialEventName | SessionEventName | Literal["scanner_start"]
 
 

@@ -10,8 +10,8 @@ from batteries.items import Item
 from experiment.lab.hardware.clock import Anchor
 from experiment.lab.hardware.triggers import Trigger
 from experiment.plan import Trial
-from experiment.records import TrialEvent
-from experiment.study.event_codes import BlockLevel, EventCodes, SessionEventName, TrialEventName
+from experiment.records import SessionEventName, TrialEvent, TrialEventName
+from experiment.study.event_codes import BlockLevel, EventCodes
 
 if TYPE_CHECKING:
     from experiment.lab.hardware.window import AtFlip

@@ -11,14 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from batteries.errors import InputError
 from batteries.items import Item, Level
+from experiment.records import SessionEventName, TrialEventName
 
 HIGHEST_CODE = 65_535
 """Highest event code of any destination. Serial and parallel ports send codes up to 255."""
 
-TrialEventName = Literal["fixation", "screen", "stimulus", "mask", "blank", "response", "time_out", "feedback"]
-"""Events of a trial."""
-SessionEventName = Literal["session_start", "session_end", "block", "break"]
-"""Events between trials."""
 PhaseName = Literal["practice", "test", "attention_check"]
 
 TRIAL_EVENTS: tuple[TrialEventName, ...] = get_args(TrialEventName)

@@ -99,7 +99,7 @@ def test_pages_end_the_stimulus_and_announced_pages_are_events_with_codes():
     events.mark("response", ns(10))
     events.announce_feedback()
     events.page_appears(ns(20))
-    events.page_appears(ns(30))  # A page that is no event.
+    events.page_appears(ns(30))  # A page that is not an event.
     events.announce("break")
     events.page_appears(ns(40))
     events.mark_session("block", ns(50), BlockLevel("side", "left"))
