@@ -1,4 +1,4 @@
-"""The system's Chromium."""
+"""The system's Chromium, with a window or without one."""
 
 import os
 import shutil
@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, sync_playwright
 
+WITHOUT_WINDOW = "chromium-headless-shell"
+"""Debian's Chromium of the same version without the program's own windows. It needs half the processor time."""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 
@@ -15,6 +17,12 @@ def chromium_path() -> str | None:
     """Return the path of the browser; None if no browser is installed and EQUIPOISE_CHROMIUM names none."""
     named = os.environ.get("EQUIPOISE_CHROMIUM")
     return named or next((found for name in NAMES if (found := shutil.which(name))), None)
+
+
+def quick_chromium_path() -> str | None:
+    """Return the path of the Chromium without windows if it is installed, otherwise that of the browser."""
+    named = os.environ.get("EQUIPOISE_CHROMIUM")
+    return named or shutil.which(WITHOUT_WINDOW) or chromium_path()
 
 
 @contextmanager

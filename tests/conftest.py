@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 
 from experiment.load_study import load_study
 from experiment.study.definition import Study
-from tests.browser import chromium_path, running_chromium
+from tests.browser import quick_chromium_path, running_chromium
 from tests.missing import skip_but_never_in_ci
 from tests.one_practice_trial import copy_with_one_practice_trial
 from tests.paths import ROOT
@@ -78,8 +78,8 @@ def stored_runs(test_data: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """The system's Chromium; in CI it must be installed."""
-    path = chromium_path()
+    """The system's Chromium, if possible without windows; in CI a Chromium must be installed."""
+    path = quick_chromium_path()
     if path is None:
         skip_but_never_in_ci("no Chromium or Chrome was found; install one or set EQUIPOISE_CHROMIUM to its path")
     with running_chromium(path) as browser:

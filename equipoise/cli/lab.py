@@ -156,6 +156,12 @@ def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, 
         click.echo(f"PsychoPy's table: {visit.table}")
         warn_of_open_folder(visit.table.parent)
     _report_timing(visit)
+    if visit.n_early_pulses:
+        click.echo(
+            f"WARNING: pulses of the scanner before the program waited for it: {visit.n_early_pulses:,}. So the "
+            "trials did not begin with the first volume. The row `scanner_start` of the table of events has the time.",
+            err=True,
+        )
     if visit.problem is not None:
         click.echo(visit.problem, err=True)
     sys.exit(_report_upload(visit, f"equipoise lab upload {study} --server {server}"))

@@ -168,8 +168,9 @@ class PsychoPyDisplay:
             raise Escaped
 
     def wait_for_scanner(self, picture: ScreenImage) -> None:
-        n_needed = self.events.n_pulses + 1 + (self.scanner.n_discarded if self.scanner else 0)
         self.show(picture)
+        self.events.n_early_pulses = self.events.n_pulses
+        n_needed = self.events.n_pulses + 1 + (self.scanner.n_discarded if self.scanner else 0)
         while self.events.n_pulses < n_needed:
             self._inputs.reset(time.perf_counter_ns())
             press = self._inputs.wait((), POLL_MS, picture.regions)

@@ -49,6 +49,8 @@ class VisitEvents:
         self._codes, self._trigger = codes, trigger
         self._recorded: list[VisitEvent] = []
         self._pulses_ns: list[int] = []
+        self.n_early_pulses = 0
+        """Number of pulses of the scanner before the program began to wait for the scanner."""
         self._trial: tuple[Trial, Item] | None = None
         self._trial_from = self._unstored_from = 0
         self._on_screen: int | None = None

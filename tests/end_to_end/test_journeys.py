@@ -400,10 +400,10 @@ def test_events_on_the_page_are_recorded_with_their_trial(visit: Any, folder: Pa
         walker = Walker(visitor)
         walker.to_trial(3)
         visitor.wait_for_trial()
-        page.set_viewport_size({"width": 900, "height": 700})
         page.evaluate("document.dispatchEvent(new ClipboardEvent('copy', {bubbles: true}))")
         page.evaluate("document.dispatchEvent(new ClipboardEvent('paste', {bubbles: true}))")
-        page.evaluate("document.exitFullscreen?.().catch(() => {})")
+        page.evaluate("document.exitFullscreen()")
+        page.set_viewport_size({"width": 900, "height": 700})
         page.evaluate(
             "document.querySelector('#jspsych').dispatchEvent(new KeyboardEvent('keydown', {key: 'x', bubbles: true}))"
         )

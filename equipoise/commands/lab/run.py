@@ -52,6 +52,8 @@ class LabVisit:
     """
     machine_timing: MachineTiming
     """Timing of fixations and key presses on this machine."""
+    n_early_pulses: int
+    """Number of pulses of the scanner before the program began to wait for the scanner; 0 without a scanner."""
     trial_timing: TrialTiming | None
     """The actual timing of the visit's trials; None if no trial is stored."""
 
@@ -149,7 +151,14 @@ def lab_run(
         has_all = syncing is None or syncing.finish()
     waiting_for = None if syncing is None or has_all else syncing.problem or "it took too long"
     return LabVisit(
-        outcome, files.table, files.problem or problem, waiting_for, withdrawals_waiting_for, machine, trials
+        outcome,
+        files.table,
+        files.problem or problem,
+        waiting_for,
+        withdrawals_waiting_for,
+        machine,
+        display.events.n_early_pulses,
+        trials,
     )
 
 

@@ -35,10 +35,10 @@ class ScriptedParticipant:
         self.shots = {}
         self._n_between = 0
 
-    def run(self, environment=None):
+    def run(self, environment=None, options=()):
         """Take the whole session, and return the stored responses."""
         output = self.folder / "output"
-        arguments = ["lab", str(self.folder), "--participant", "P01"]
+        arguments = ["lab", str(self.folder), "--participant", "P01", *options]
         process = equipoise_command(self.screen.display, self.screen.group, arguments, output, environment)
         deadline_s, answered, plan = time.monotonic() + PATIENCE_S, -1, None
         self.last_change_s = time.monotonic()
@@ -56,6 +56,10 @@ class ScriptedParticipant:
             time.sleep(0.01)
         assert process.exitcode == 0, output.read_text()
         return self.rows()
+
+    def output(self):
+        """Return what the command has printed."""
+        return (self.folder / "output").read_text()
 
     def key_between_trials(self, has_begun):
         """Return one key. A second key at once could come when the next trial is on the screen already."""
