@@ -2,10 +2,11 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
 
 WITHOUT_WINDOW = "chromium-headless-shell"
 """Debian's Chromium of the same version without the program's own windows. It needs half the processor time."""
@@ -23,6 +24,19 @@ def quick_chromium_path() -> str | None:
     """Return the path of the Chromium without windows if it is installed, otherwise that of the browser."""
     named = os.environ.get("EQUIPOISE_CHROMIUM")
     return named or shutil.which(WITHOUT_WINDOW) or chromium_path()
+
+
+def resize(page: Page, size: Mapping[str, int]) -> None:
+    """Set the size of a page (`width` and `height` in CSS pixels), also in the full screen.
+
+    In the full screen, the Chromium without windows resizes the page and then refuses to resize its window.
+    """
+    try:
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+    except PlaywrightError as refusal:
+        if "fullscreen" not in str(refusal):
+            raise
+        assert page.evaluate("innerWidth") == size["width"]
 
 
 @contextmanager

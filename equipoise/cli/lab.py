@@ -47,7 +47,7 @@ def _with_visitor(command: Callable[..., None]) -> Callable[..., None]:
     @click.option(
         "--group",
         type=click.IntRange(1),
-        help="Counterbalance group.  [default: the group with the fewest participants]",
+        help="Counterbalance group.  [default: one that the participant has not had, with the fewest participants]",
     )
     @click.option("--rehearsal", is_flag=True, help="Store the responses as responses of a simulated participant.")
     @wraps(command)

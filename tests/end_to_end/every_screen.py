@@ -20,7 +20,7 @@ from PIL import Image, ImageDraw
 from playwright.sync_api import Browser, BrowserContext, Page, Route
 
 from equipoise.studies import copy_sample_study
-from tests.browser import chromium_path, running_chromium
+from tests.browser import chromium_path, resize, running_chromium
 from tests.end_to_end.test_accessibility import make_study_with_screens, take_screens
 from tests.end_to_end.test_pictures_and_sounds import take as take_pictures
 from tests.end_to_end.test_question_tasks import copy_question_study
@@ -219,7 +219,7 @@ class Screens:
         before = page.viewport_size
         self._look(page, name)
         page.emulate_media(color_scheme="null")
-        page.set_viewport_size(before)  # type: ignore[arg-type]
+        resize(page, before)
 
 
 PARTS: dict[str, Callable[[Screens], None]] = {
@@ -240,7 +240,7 @@ def take_pictures_of(folder: Path, name_of_run: str, percent: int) -> Look:
     def look(page: Page, name: str) -> None:
         taken = []
         for width, height, scheme in PICTURES[percent]:
-            page.set_viewport_size({"width": width, "height": height})
+            resize(page, {"width": width, "height": height})
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             page.wait_for_timeout(80)
             picture = Image.open(BytesIO(page.screenshot(full_page=True))).convert("RGB")

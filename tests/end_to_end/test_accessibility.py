@@ -13,6 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from equipoise.studies import copy_sample_study
+from tests.browser import resize
 from tests.end_to_end.test_pictures_and_sounds import take as take_pictures
 from tests.end_to_end.test_question_tasks import copy_question_study
 from tests.end_to_end.test_question_tasks import take as take_questions
@@ -38,10 +39,10 @@ def look_at(visitor: Visitor, name: str) -> None:
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         page.wait_for_timeout(50)
         assert_without_violations(page, f"{name}, {scheme}")
-    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    resize(page, NARROW)
     assert_without_violations(page, f"{name}, 320 px")
     assert_nothing_is_cut_off(page, name)
-    page.set_viewport_size(before)  # type: ignore[arg-type]
+    resize(page, before)
     page.emulate_media(color_scheme="null")
     visitor.shoot_everywhere(f"axe-{name}")
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser import resize
 from tests.end_to_end.every_screen import PARTS, SIZES, Screens
 from tests.end_to_end.test_accessibility import assert_without_violations, violations
 from tests.end_to_end.visitor import Visitor, Walker
@@ -39,7 +40,7 @@ def test_on_every_page_nothing_overlaps_and_nothing_is_cut_off(
         for percent in (100, 200):
             devtools.send("Page.setFontSizes", {"fontSizes": {"standard": 16 * percent // 100}})
             for width, height in SIZES:
-                page.set_viewport_size({"width": width, "height": height})
+                resize(page, {"width": width, "height": height})
                 page.wait_for_timeout(40)
                 size, problems = page.evaluate(f"[{FONT_SIZE}, ({PROBLEMS})()]")
                 assert size == 16 * percent / 100

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page
 
+from tests.browser import resize
 from tests.end_to_end.whole_study import PRACTICE
 
 DESKTOP = {"width": 1280, "height": 800}
@@ -102,12 +103,12 @@ class Visitor:
             return
         before = self.page.viewport_size
         for size in (DESKTOP, PHONE):
-            self.page.set_viewport_size(size)  # type: ignore[arg-type]
+            resize(self.page, size)
             for scheme in ("light", "dark"):
                 self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
                 self.shoot(f"{name}-{scheme}")
         self.page.emulate_media(color_scheme="null")
-        self.page.set_viewport_size(before)  # type: ignore[arg-type]
+        resize(self.page, before)
 
     def begin(self) -> None:
         """Agree and read the instructions."""

@@ -6,7 +6,7 @@ other, and no group gets too many participants. The log records each decision wi
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from experiment.lab_api import UploadedSession
@@ -41,18 +41,24 @@ class GroupSlots:
         return self.n_reserved + self.n_confirmed
 
 
-def choose_group(groups: Sequence[GroupSlots], recruitment: Recruitment) -> int | None:
+def choose_group(
+    groups: Sequence[GroupSlots], recruitment: Recruitment, had: Collection[int] = frozenset()
+) -> int | None:
     """Return the open group with the fewest taken slots, for the next participant; None if all open groups are full.
 
     Of several groups with equally few taken slots, the group with the fewest completed sessions is chosen, because a
     participant under way may still leave. Then the group with the lowest number is chosen. Reserved slots count like
     confirmed slots. Otherwise all participants who arrive before the next completion would get the same group.
+
+    `had` are the groups of the participant's earlier sessions. One of the other groups is chosen if it has a free slot,
+    so that the participant gets other items or another order.
     """
     if _is_full(groups, recruitment):
         return None
     free = [group for group in groups if group.is_open and not _is_filled(group, recruitment)]
     if not free:
         return None
+    free = [group for group in free if group.group not in had] or free
     return min(free, key=lambda group: (group.n_taken, group.n_confirmed, group.group)).group
 
 
@@ -114,8 +120,17 @@ def _slots_for_newcomers(db: Database, study_digest: str, recruitment: Recruitme
     return [replace(group, n_reserved=group.n_reserved - expired[group.group]) for group in groups]
 
 
-def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted: int | None = None) -> tuple[int, int]:
+def reserve(
+    log: Log,
+    kind: Kind,
+    recruitment: Recruitment,
+    session: str,
+    wanted: int | None = None,
+    had: Collection[int] = frozenset(),
+) -> tuple[int, int]:
     """Reserve a slot for a new session; return the group and the seed of the session.
+
+    `had` are the groups of the participant's earlier sessions; see `choose_group`.
 
     Raises
     ------
@@ -127,17 +142,23 @@ def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted
     if kind is Kind.HUMAN:
         release_expired(log, recruitment)
     groups = read_slots(log.db, log.study_digest, kind)
-    group = _group_of_newcomer(groups, kind, recruitment, wanted)
+    group = _group_of_newcomer(groups, kind, recruitment, wanted, had)
     seed = _next_seed(log, kind, group)
     _count(log, kind, group.group, n_begun=1, n_reserved=1)
-    asked_for = {} if wanted is None else {"wanted": wanted}
+    asked_for: dict[str, object] = {} if wanted is None else {"wanted": wanted}
+    if had and wanted is None:
+        asked_for["had"] = sorted(had)
     numbers = _numbers(groups, recruitment)
     log.write("reserved", session, kind=kind, group=group.group, seed=seed, **asked_for, **numbers)
     return group.group, seed
 
 
 def _group_of_newcomer(
-    groups: Sequence[GroupSlots], kind: Kind, recruitment: Recruitment, wanted: int | None
+    groups: Sequence[GroupSlots],
+    kind: Kind,
+    recruitment: Recruitment,
+    wanted: int | None,
+    had: Collection[int] = frozenset(),
 ) -> GroupSlots:
     """Return the wanted group. If `wanted` is None, return the group for the next participant.
 
@@ -148,7 +169,7 @@ def _group_of_newcomer(
     if kind is Kind.SIMULATED:
         # Assigned in turn, and without a quota, so that a simulation can be repeated.
         return min(groups, key=lambda group: (group.n_begun, group.group))
-    chosen = choose_group(groups, recruitment)
+    chosen = choose_group(groups, recruitment, had)
     if chosen is None:
         raise _why_full(groups, recruitment)
     return groups[chosen - 1]

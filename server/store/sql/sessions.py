@@ -38,13 +38,22 @@ def start(db: Database, study: Study, start: SessionStart) -> bool:
     name = secrets.token_hex(8)
     if participant is not None:
         refuse_withdrawn(db, participant)
-    group, seed = assignment.reserve(log, start.kind, study.definition.recruitment, name, start.group)
+    had = _groups_of(db, registered.study_digest, participant)
+    group, seed = assignment.reserve(log, start.kind, study.definition.recruitment, name, start.group, had)
     if participant is None:
         participant = f"p-{secrets.token_hex(6)}"
         insert_participant(db, study, participant, start)
     who = Participant(participant=participant, kind=start.kind)
     begin(db, study, registered, name, who, group, seed, start, start.visit)
     return True
+
+
+def _groups_of(db: Database, study_digest: str, participant: str | None) -> frozenset[int]:
+    """Return the groups of a participant's earlier sessions in a version of a study."""
+    rows = db.execute(
+        'SELECT DISTINCT "group" FROM sessions WHERE study_digest = ? AND participant = ?', (study_digest, participant)
+    )
+    return frozenset(group for (group,) in rows.fetchall())
 
 
 def require_slot(db: Database, study: Study, identity: Identity, session_number: int, group: int | None) -> None:

@@ -67,6 +67,26 @@ def test_all_data_are_present_after_reopening(lab: Laboratory) -> None:
         assert problems(again) == []
 
 
+def test_each_session_of_a_participant_is_in_another_group_until_all_groups_were_used(lab: Laboratory) -> None:
+    n_groups = lab.study.definition.n_groups
+    lab.complete(lab.start("P02"))  # Group 1 has one participant more, so P01 begins in group 2.
+    groups = []
+    for number in range(1, n_groups + 1):
+        stored = lab.start(session_number=number)
+        lab.complete(stored)
+        groups.append(stored.session.group)
+    assert sorted(groups) == list(range(1, n_groups + 1))
+    again = lab.start(session_number=n_groups + 1).session.group
+    assert again == 2, "group 1 has two participants"
+    assert problems(lab.store) == []
+
+
+def test_a_group_that_the_experimenter_chooses_counts_more_than_earlier_groups(lab: Laboratory) -> None:
+    first = lab.start()
+    lab.complete(first)
+    assert lab.start(session_number=2, group=first.session.group).session.group == first.session.group
+
+
 # Random sequences of events
 
 people = st.sampled_from(["P01", "P02", "P03", None])

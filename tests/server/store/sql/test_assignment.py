@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -66,6 +67,15 @@ def test_the_group_with_the_fewest_taken_slots_is_chosen(groups: list[GroupSlots
                 assert here.n_taken <= other.n_taken
             if other.is_open and other.n_taken == here.n_taken:
                 assert (here.n_confirmed, here.group) <= (other.n_confirmed, other.group)
+
+
+@given(groups_of_slots(), recruitments, st.sets(st.integers(1, 8)))
+def test_a_participant_gets_another_group_than_before_if_one_has_a_free_slot(
+    groups: list[GroupSlots], recruitment: Recruitment, had: set[int]
+) -> None:
+    chosen = choose_group(groups, recruitment, had)
+    others = [replace(group, is_open=group.is_open and group.group not in had) for group in groups]
+    assert chosen == (choose_group(others, recruitment) or choose_group(groups, recruitment))
 
 
 @given(groups_of_slots(), recruitments, st.randoms())
