@@ -144,13 +144,22 @@ def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, 
         """Ask the experimenter on a terminal. A script cannot answer, so the session begins."""
         return not sys.stdin.isatty() or click.confirm("Begin this session?", default=False, err=True)
 
+    def show_status(sentence: str) -> None:
+        """Replace the line of the trial before."""
+        click.echo(f"\r\x1b[K{sentence}", nl=False, err=True)
+
+    is_terminal = sys.stderr.isatty()
     try:
-        visit = lab_run(study, visitor, setup, server, store, warn, may_begin, click.echo)
+        visit = lab_run(
+            study, visitor, setup, server, store, warn, may_begin, click.echo, show_status if is_terminal else None
+        )
     except KeyboardInterrupt:
         raise InputError(
             f"the session was interrupted; the responses of {visitor.participant} are stored. Fix: run the same "
             "command to resume the session."
         ) from None
+    if is_terminal:
+        click.echo(err=True)  # Ends the line of the last trial.
     click.echo(_outcome_sentence(visit.outcome, visitor))
     if visit.table is not None:
         click.echo(f"PsychoPy's table: {visit.table}")

@@ -103,6 +103,8 @@ class LabSession:
         Function that is called with the session after every write to the store.
     on_withdrawn
         Function that is called after the session's responses were deleted, to delete the files of the session too.
+    on_trial
+        Function that is called before each trial, for the experimenter: with the trial, and the number of all trials.
     """
 
     def __init__(
@@ -115,6 +117,7 @@ class LabSession:
         open_attempt_log: Callable[[OpenSession], AttemptLog],
         on_stored: Callable[[OpenSession], None],
         on_withdrawn: Callable[[OpenSession], None],
+        on_trial: Callable[[Trial, int], None] = lambda _trial, _n_trials: None,
     ) -> None:
         self._study = study
         self._client = lab_client
@@ -126,6 +129,7 @@ class LabSession:
         self._open_attempt_log = open_attempt_log
         self._on_stored = on_stored
         self._on_withdrawn = on_withdrawn
+        self._on_trial = on_trial
         self._say = study.words.say
         self._session: OpenSession | None = None
         self._n_answers = 0
@@ -184,6 +188,7 @@ class LabSession:
             if self._display.scanner and not scanner_has_begun and progress.trial.phase is not Phase.PRACTICE:
                 self._wait_for_scanner()
                 scanner_has_begun = True
+            self._on_trial(progress.trial, len(plan.trials))
             self._take(progress.trial, session, progress, attempt_log)
         if progress.practice is not None and progress.practice.ended is not None:
             return self._ended(progress.practice.ended)

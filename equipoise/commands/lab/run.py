@@ -28,6 +28,7 @@ from experiment.lab.timing_summary import (
     trial_timing,
 )
 from experiment.lab_api import OpenSession
+from experiment.plan import Trial
 from experiment.records import Kind
 from experiment.study.definition import Study
 from server.store import LAB, Store, StoreUnavailable
@@ -67,6 +68,7 @@ def lab_run(
     warn: Callable[[str], None] = warnings.warn,
     may_begin: Callable[[], bool] = lambda: True,
     inform: Callable[[str], None] = print,
+    show_status: Callable[[str], None] | None = None,
 ) -> LabVisit:
     """Run one visit of a participant in a PsychoPy window.
 
@@ -91,6 +93,8 @@ def lab_run(
         begins.
     inform
         Function that receives the report on timing before the participant's first page, if the timing is not degraded.
+    show_status
+        Function that receives a sentence on the progress before each trial; None to show no progress.
 
     Returns
     -------
@@ -141,7 +145,15 @@ def lab_run(
         (warn if machine.is_degraded else inform)(before_the_visit(machine))
         files = LabFiles(study, opened, visitor, display.events)
         session = LabSession(
-            study, lab_client, display, sheet, visitor, files.open_attempt_log, files.write, files.delete
+            study,
+            lab_client,
+            display,
+            sheet,
+            visitor,
+            files.open_attempt_log,
+            files.write,
+            files.delete,
+            _reporter(show_status),
         )
         try:
             outcome = session.run()
@@ -160,6 +172,17 @@ def lab_run(
         display.events.n_early_pulses,
         trials,
     )
+
+
+def _reporter(show_status: Callable[[str], None] | None) -> Callable[[Trial, int], None]:
+    """Return a function that reports each trial to the experimenter."""
+
+    def report(trial: Trial, n_trials: int) -> None:
+        if show_status is not None:
+            phase = trial.phase.value.replace("_", " ")
+            show_status(f"Trial {trial.trial_index + 1} of {n_trials} ({phase}, item {trial.item_id}).")
+
+    return report
 
 
 def _trial_timing(

@@ -1,5 +1,6 @@
 """`equipoise lab STUDY` as a command, without a window and without a network."""
 
+import re
 from contextlib import contextmanager
 
 import pytest
@@ -178,3 +179,13 @@ def test_an_unexpected_upload_error_is_reported_and_ends_no_session(command, ser
         visit = command(*SERVER)
     assert visit.exit_code == 0
     assert "The upload is not complete (an unexpected error). Everything is stored on this machine." in visit.stdout
+
+
+def test_on_a_terminal_the_experimenter_sees_each_trial_as_it_begins(command):
+    result = command(typed="")
+    assert result.exit_code == 0
+    lines = [line for line in result.stderr.split("\r") if line.startswith("Trial ")]
+    n_trials = int(re.search(r"of (\d+)", lines[0])[1])
+    assert [int(re.match(r"Trial (\d+) of", line)[1]) for line in lines] == list(range(1, n_trials + 1))
+    assert lines[0].startswith(f"Trial 1 of {n_trials} (practice, item practice-1).")
+    assert "Trial" not in command(participant="P02").stderr, "not in the log of a script"
