@@ -302,7 +302,7 @@ def test_the_content_of_a_changed_log_is_soon_in_the_file_of_an_idle_store(
             person = Person(store, small_study).complete()
             touch(store)
             until(lambda person=person: in_file_alone(store, person.session, tmp_path) == 3)
-        assert problems(store) == []
+        until(lambda: problems(store) == [])  # A reading that began before the file was replaced may fail.
 
 
 @each_touch
