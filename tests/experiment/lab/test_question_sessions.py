@@ -1,5 +1,6 @@
 """Whole sessions of every task in a real window: each stored response equals what was entered."""
 
+import csv
 import json
 import shutil
 from contextlib import closing
@@ -171,3 +172,25 @@ def test_nothing_but_the_prompt_is_on_the_screen_after_the_mask(memory):
     bounds = replace(TrialMoment(), progress=participant.progress_of(item))
     blank = keypress(participant.sheet, item.content, bounds, ())
     assert participant.shots["lexical-1"].tobytes() == blank.image.tobytes()
+
+
+def test_psychopys_log_has_every_event_and_no_pressed_key(questions):
+    participant, rows = questions
+    lab = participant.folder / "data" / "lab"
+    (path,) = (lab / "logs").iterdir()
+    (table,) = lab.glob("*.csv")
+    assert path.name == f"{table.stem}_run-1.log" and path.stat().st_mode & 0o077 == 0
+    lines = [line.split("\t") for line in path.read_text().splitlines()]
+    assert {level for _, level, _ in lines} <= {"EXP ", "WARNING ", "ERROR "}
+    (events,) = (lab / "events").glob("*.tsv")
+    of_events = list(csv.DictReader(events.read_text().splitlines(), delimiter="\t"))
+    names = {event["trial_type"] for event in of_events}
+    logged = [(float(time_s), name) for time_s, _, message in lines if (name := message.partition(":")[0]) in names]
+    expected = [(round(float(event["onset"]), 4), event["trial_type"]) for event in of_events]
+    assert sorted(logged) == sorted(expected)
+    times_s = [float(time_s) for time_s, *_ in lines]
+    assert times_s == sorted(times_s)
+    of_psychopy = [message for *_, message in lines if message.partition(":")[0] not in names]
+    assert of_psychopy == ["Monitor specification not found. Creating a temporary one..."]
+    responses = [message for *_, message in lines if message.startswith("response:")]
+    assert len(responses) == len(rows)
