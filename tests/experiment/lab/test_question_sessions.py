@@ -135,7 +135,7 @@ def test_the_actual_durations_of_screens_and_stimuli_are_stored(memory):
 EVENTS = {
     "lexical-1": ["fixation", "screen", "screen", "stimulus", "mask", "blank", "response"],
     "lexical-2": ["fixation", "stimulus", "response"],
-    "red-disc": ["fixation", "stimulus"],
+    "red-disc": ["fixation", "stimulus", "time_out"],
 }
 
 
@@ -148,7 +148,7 @@ def test_each_event_is_stored_with_its_time_to_a_microsecond(memory):
         events = row["presentation"]["events"]
         names = [event["event"] for event in events]
         assert names == EVENTS.get(name, names), name
-        shown = [event for event in events if event["event"] != "response"]
+        shown = [event for event in events if event["event"] not in {"response", "time_out"}]
         for event, following in pairwise(shown):
             assert event["offset_us"] == following["onset_us"] > event["onset_us"]
         onset_us = next(event["onset_us"] for event in events if event["event"] == "stimulus")
