@@ -69,5 +69,5 @@ def _message(visit_event: VisitEvent) -> str:
         "trial_index": trial.trial_index, "phase": trial.phase.value, "item_id": trial.item_id
     }  # fmt: skip
     values |= {} if event.code is None else {"code": event.code}
-    told = ", ".join(f"{name}={value}" for name, value in values.items())
-    return f"{event.event}: {told}" if told else event.event
+    details = ", ".join(f"{name}={value}" for name, value in values.items())
+    return f"{event.event}: {details}" if details else event.event
