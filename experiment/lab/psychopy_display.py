@@ -14,6 +14,7 @@ from batteries.items import Item
 from experiment.lab.hardware.clock import wait_until
 from experiment.lab.hardware.keys_and_clicks import InputDevices, Press
 from experiment.lab.hardware.monitors import viewing_of
+from experiment.lab.hardware.psychopy_messages import collect_messages, psychopy_messages
 from experiment.lab.hardware.scanner import Scanner
 from experiment.lab.hardware.sound_output import SoundOutput
 from experiment.lab.hardware.triggers import open_trigger
@@ -25,6 +26,7 @@ from experiment.lab.requirements import plays_sounds, sheet_for
 from experiment.lab.screens.layout.screen_image import ESCAPE, ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.screen_before import CONTINUE_KEYS
+from experiment.lab.session_files.psychopy_log import PsychoPyLog
 from experiment.lab.timing_summary import MachineTiming
 from experiment.lab.trial import Escaped
 from experiment.lab.visit_events import ScreenName, VisitEvents
@@ -58,6 +60,8 @@ class PsychoPyDisplay:
         Folder of the battery, with the files of sounds and videos; None if there are none.
     scanner
         The scanner whose pulse begins the trials of a visit; None without a scanner.
+    log
+        PsychoPy's log of the visit; None for a log that receives no messages of PsychoPy.
     """
 
     def __init__(
@@ -69,8 +73,10 @@ class PsychoPyDisplay:
         output: SoundOutput | None = None,
         media_folder: Path | None = None,
         scanner: Scanner | None = None,
+        log: PsychoPyLog | None = None,
     ) -> None:
         self._window = window
+        self.log = log or PsychoPyLog()
         self._output, self._media_folder = output, media_folder
         self._playback: Playback | None = None
         self._onset_ns = 0
@@ -229,17 +235,19 @@ def open_display(
         If the monitor, screen, trigger or a necessary sound output does not exist, or no font has all characters of
         the study.
     """
+    window, log = LabWindow(size_px, screen=screen, monitor=monitor), PsychoPyLog(collect_messages)
     with (
+        psychopy_messages(log, window.anchor),
         closing(open_trigger(trigger, study.highest_event_code)) if trigger else nullcontext() as codes,
         closing(SoundOutput()) if plays_sounds(study) else nullcontext() as output,
-        LabWindow(size_px, screen=screen, monitor=monitor) as window,
+        window,
     ):
         viewing = viewing_of(monitor) if monitor else None
         sheet = sheet_for(study, window.size_px, viewing)
         events = VisitEvents(window.anchor, study.definition.event_codes, codes)
         inputs = InputDevices(window, pulse_key=scanner.key if scanner else None, on_pulse=events.pulse)
         device = _device(window, inputs, sheet)
-        yield PsychoPyDisplay(window, inputs, events, device, output, media_folder(study), scanner), sheet
+        yield PsychoPyDisplay(window, inputs, events, device, output, media_folder(study), scanner, log), sheet
 
 
 def _device(window: LabWindow, inputs: InputDevices, sheet: Sheet) -> LabDevice:

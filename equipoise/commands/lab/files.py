@@ -1,9 +1,9 @@
-"""The laboratory's files of each session: PsychoPy's table, frame intervals, events, and the attempts at trials.
+"""The laboratory's files of each session: PsychoPy's table and log, frame intervals, events, and attempts at trials.
 
 The files are in the folder `lab` beside the store. By default, this folder is `data/lab` in the study's folder. The
-frame intervals and the events are in separate folders, so that `lab/*.csv` are only tables of trials. A file name
-begins as in PsychoPy, with the participant code, the session number and the time. Then comes the session's name in the
-store. Equipoise finds a file by this name, because the code, the clock and the time zone can change.
+frame intervals, the events and the logs are in separate folders, so that `lab/*.csv` are only tables of trials. A file
+name begins as in PsychoPy, with the participant code, the session number and the time. Then comes the session's name
+in the store. Equipoise finds a file by this name, because the code, the clock and the time zone can change.
 """
 
 import re
@@ -15,6 +15,7 @@ from experiment.lab.session import Visitor
 from experiment.lab.session_files.attempt_log import AttemptLog
 from experiment.lab.session_files.events_tsv import write_events
 from experiment.lab.session_files.psychopy_csv import Heading, date_of, write_psychopy_csv
+from experiment.lab.session_files.psychopy_log import PsychoPyLog
 from experiment.lab.visit_events import VisitEvents
 from experiment.lab_api import OpenSession
 from experiment.records import Kind
@@ -26,8 +27,9 @@ from server.store.sqlite.store import SqliteStore
 BEGUN = "_begun.jsonl"
 FRAMES = "_frames.csv"
 EVENTS = "_events.tsv"
+LOG = ".log"
 
-_FOLDERS = {FRAMES: "frames", EVENTS: "events"}
+_FOLDERS = {FRAMES: "frames", EVENTS: "events", LOG: "logs"}
 
 
 class LabFiles:
@@ -41,10 +43,10 @@ class LabFiles:
         If the folder cannot be created.
     """
 
-    def __init__(self, study: Study, store: Store, visitor: Visitor, events: VisitEvents) -> None:
+    def __init__(self, study: Study, store: Store, visitor: Visitor, events: VisitEvents, log: PsychoPyLog) -> None:
         self._study = study
         self._store = store
-        self._visitor, self._events = visitor, events
+        self._visitor, self._events, self._log = visitor, events, log
         self._attempt_log: AttemptLog | None = None
         self.session: OpenSession | None = None
         self._problem: str | None = None
@@ -63,8 +65,8 @@ class LabFiles:
     @property
     def problem(self) -> str | None:
         """The error of the last write or deletion that failed; None if nothing failed."""
-        of_log = self._attempt_log.problem if self._attempt_log else None
-        return self._problem or self._problem_of_events or of_log
+        of_attempts = self._attempt_log.problem if self._attempt_log else None
+        return self._problem or self._problem_of_events or of_attempts or self._log.problem
 
     def open_attempt_log(self, session: OpenSession) -> AttemptLog:
         """Return the attempt log of a session, which becomes the current session."""
@@ -73,9 +75,9 @@ class LabFiles:
         return self._attempt_log
 
     def write(self, session: OpenSession) -> None:
-        """Write PsychoPy's table from the responses in the store, and the events of the visit so far."""
+        """Write PsychoPy's table from the responses in the store, and the events and the log of the visit so far."""
         self._write_table(session)
-        self.write_events()
+        self.write_events_and_log()
 
     def _write_table(self, session: OpenSession) -> None:
         self.table = self._path(session, ".csv")
@@ -94,11 +96,13 @@ class LabFiles:
                 else (f"{self.table}: this file cannot be written ({error}). Every response is in the store.")
             )
 
-    def write_events(self) -> None:
-        """Write the events of the visit so far. Replace an earlier table of this visit."""
+    def write_events_and_log(self) -> None:
+        """Write the events of the visit so far, and append the events since the last call to PsychoPy's log."""
         if self.session is None or self._begun(self.session) is None:  # The participant may have withdrawn.
             return
-        path = self._path(self.session, f"_run-{self.session.visit}{EVENTS}")
+        run = f"_run-{self.session.visit}"
+        self._log.append_to(self._path(self.session, f"{run}{LOG}"), self._events)
+        path = self._path(self.session, f"{run}{EVENTS}")
         self._problem_of_events = None
         try:
             write_events(path, self._study, self._events)

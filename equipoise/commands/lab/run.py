@@ -143,7 +143,7 @@ def lab_run(
         machine.require(frames=setup.require_frames, ptb=setup.require_ptb)
         check_device(study, display.device)
         (warn if machine.is_degraded else inform)(before_the_visit(machine))
-        files = LabFiles(study, opened, visitor, display.events)
+        files = LabFiles(study, opened, visitor, display.events, display.log)
         session = LabSession(
             study,
             lab_client,
@@ -158,7 +158,7 @@ def lab_run(
         try:
             outcome = session.run()
         finally:
-            files.write_events()
+            files.write_events_and_log()
         trials = _trial_timing(study, opened, files.session, machine)
         has_all = syncing is None or syncing.finish()
     waiting_for = None if syncing is None or has_all else syncing.problem or "it took too long"

@@ -100,6 +100,7 @@ class LabWindow:
         self.full_screen = size_px is None
         self.screen = screen
         self.monitor = monitor
+        self.anchor = Anchor.now()
         self._wanted_px = size_px
         self._background = background
         self._at_flip: list[AtFlip] = []
@@ -320,7 +321,6 @@ class LabWindow:
         if sys.platform.startswith("linux"):
             hear_held_keys_once(self._handle)
         self.native_events = NativeEvents(self._handle)
-        self.anchor = Anchor.now()
         self.pointer_is_visible = False
         self._handle.activate()
         self.size_px = (int(self._window.size[0]), int(self._window.size[1]))

@@ -86,7 +86,7 @@ def lab(tmp_path):
         stored = []
         with local_client(study, store) as (lab_client, opened):
             visitor = Visitor(participant, session_number, group, kind)
-            files = LabFiles(study, opened, visitor, display.events)
+            files = LabFiles(study, opened, visitor, display.events, display.log)
 
             def on_stored(session):
                 stored.append(session)
@@ -99,7 +99,7 @@ def lab(tmp_path):
             try:
                 outcome = session.run()
             finally:
-                files.write_events()
+                files.write_events_and_log()
         return SimpleNamespace(
             outcome=outcome,
             display=display,

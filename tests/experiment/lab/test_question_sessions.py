@@ -1,5 +1,6 @@
 """Whole sessions of every task in a real window: each stored response equals what was entered."""
 
+import csv
 import json
 import shutil
 from contextlib import closing
@@ -134,7 +135,7 @@ def test_the_actual_durations_of_screens_and_stimuli_are_stored(memory):
 EVENTS = {
     "lexical-1": ["fixation", "screen", "screen", "stimulus", "mask", "blank", "response"],
     "lexical-2": ["fixation", "stimulus", "response"],
-    "red-disc": ["fixation", "stimulus"],
+    "red-disc": ["fixation", "stimulus", "time_out"],
 }
 
 
@@ -147,7 +148,7 @@ def test_each_event_is_stored_with_its_time_to_a_microsecond(memory):
         events = row["presentation"]["events"]
         names = [event["event"] for event in events]
         assert names == EVENTS.get(name, names), name
-        shown = [event for event in events if event["event"] != "response"]
+        shown = [event for event in events if event["event"] not in {"response", "time_out"}]
         for event, following in pairwise(shown):
             assert event["offset_us"] == following["onset_us"] > event["onset_us"]
         onset_us = next(event["onset_us"] for event in events if event["event"] == "stimulus")
@@ -171,3 +172,27 @@ def test_nothing_but_the_prompt_is_on_the_screen_after_the_mask(memory):
     bounds = replace(TrialMoment(), progress=participant.progress_of(item))
     blank = keypress(participant.sheet, item.content, bounds, ())
     assert participant.shots["lexical-1"].tobytes() == blank.image.tobytes()
+
+
+def test_psychopys_log_has_every_event_and_no_pressed_key(questions):
+    participant, rows = questions
+    lab = participant.folder / "data" / "lab"
+    (path,) = (lab / "logs").iterdir()
+    (table,) = lab.glob("*.csv")
+    assert path.name == f"{table.stem}_run-1.log" and path.stat().st_mode & 0o077 == 0
+    lines = [line.split("\t") for line in path.read_text().splitlines()]
+    assert {level for _, level, _ in lines} <= {"EXP ", "WARNING ", "ERROR "}
+    (events,) = (lab / "events").glob("*.tsv")
+    of_events = list(csv.DictReader(events.read_text().splitlines(), delimiter="\t"))
+    names = {event["trial_type"] for event in of_events}
+    logged = [(float(time_s), name) for time_s, _, message in lines if (name := message.partition(":")[0]) in names]
+    expected = [(round(float(event["onset"]), 4), event["trial_type"]) for event in of_events]
+    assert sorted(logged) == sorted(expected)
+    times_s = [float(time_s) for time_s, *_ in lines]
+    assert times_s == sorted(times_s)
+    of_psychopy = {message: level for _, level, message in lines if message.partition(":")[0] not in names}
+    assert "Monitor specification not found. Creating a temporary one..." in of_psychopy
+    assert set(of_psychopy.values()) <= {"WARNING ", "ERROR "}, "PsychoPy logs pressed keys at lower levels"
+    assert not any("press" in message.lower() for message in of_psychopy)
+    responses = [message for *_, message in lines if message.startswith("response:")]
+    assert len(responses) == len(rows)

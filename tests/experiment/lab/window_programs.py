@@ -6,9 +6,11 @@ import os
 import statistics
 import time
 from dataclasses import asdict
+from types import SimpleNamespace
 
 import numpy as np
 from PIL import Image
+from psychopy import logging
 from psychopy.hardware.keyboard import Keyboard
 from psychopy.visual.backends.pygletbackend import PygletBackend
 from pyglet.libs.x11 import xlib
@@ -20,6 +22,7 @@ from experiment.lab.hardware import window as window_module
 from experiment.lab.hardware.clock import wait_until
 from experiment.lab.hardware.keys_and_clicks import InputDevices
 from experiment.lab.hardware.machine_check import check_machine
+from experiment.lab.hardware.psychopy_messages import collect_messages, psychopy_messages
 from experiment.lab.hardware.window import LabWindow
 from experiment.lab.presentation import present
 from experiment.lab.psychopy_display import PsychoPyDisplay
@@ -195,6 +198,37 @@ def internals():
             "responses": psychopy_internals.taken_responses(device) == [] == device.responses,
         }
         send(found)
+
+
+def messages():
+    """Send PsychoPy's messages of a visit, and the visit's clock at the second message. Wait for a key press."""
+    measure_once()
+    received, clock_before = [], logging.defaultClock
+    receiver = SimpleNamespace(write=received.append)
+    logging.warning("before the visit")
+    window = LabWindow()
+    with psychopy_messages(receiver, window.anchor), window:
+        inputs = InputDevices(window)
+        began_s = (time.perf_counter_ns() - window.anchor.at_ns) / 1e9
+        logging.warning("during the visit")
+        logging.exp("a message")
+        inputs.reset(time.perf_counter_ns())
+        send({"backend": inputs.backend})
+        press = inputs.wait([KEY], until_ms=10_000)
+        collect_messages()
+        n_collected = len(received)
+    logging.error("after the visit")
+    logging.flush()
+    send(
+        {
+            "began_s": began_s,
+            "press": press and press.name,
+            "rt_ms": press and press.rt_ms,
+            "received": received[:n_collected],
+            "n_later": len(received) - n_collected,
+            "restored": logging.defaultClock is clock_before,
+        }
+    )
 
 
 def machine_timing(hz=None):

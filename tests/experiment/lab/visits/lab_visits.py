@@ -20,6 +20,7 @@ from equipoise.commands.lab.upload import lab_upload
 from experiment.lab.hardware.clock import Anchor
 from experiment.lab.presentation import Onset, Played
 from experiment.lab.screens.layout.screen_image import ESCAPE
+from experiment.lab.session_files.psychopy_log import PsychoPyLog
 from experiment.lab.timing_summary import MachineTiming
 from experiment.lab.trial import Escaped
 from experiment.lab.visit_events import VisitEvents
@@ -141,6 +142,7 @@ class FakeDisplay:
     trigger: object = None
     scanner: object = None
     codes_of: EventCodes = field(default_factory=EventCodes)
+    log: PsychoPyLog = field(default_factory=PsychoPyLog)
 
     def __post_init__(self):
         self.events = VisitEvents(Anchor.now(), self.codes_of, self.trigger)

@@ -14,6 +14,7 @@ from equipoise.commands.analyze import analyze
 from equipoise.commands.lab.clients import local_client
 from equipoise.commands.lab.files import LabFiles, delete_withdrawn
 from experiment.lab.session import Visitor, VisitOutcome
+from experiment.lab.session_files.psychopy_log import PsychoPyLog
 from experiment.load_study import load_study
 from experiment.records import Kind
 from server.store.sql.lab_sessions import trials_of
@@ -62,7 +63,7 @@ def test_a_table_that_cannot_be_written_stops_no_session(lab, small):
     assert all(t["received_at"] for t in rows(study, second.session))
     first.table.rmdir()
     with local_client(study, None) as (_, store):
-        files = LabFiles(study, store, Visitor("P01", 1, None), second.display.events)
+        files = LabFiles(study, store, Visitor("P01", 1, None), second.display.events, PsychoPyLog())
         files.write(second.session)
     assert files.problem is None and first.table.is_file()
 
@@ -115,6 +116,45 @@ def test_tables_of_trials_and_frames_are_in_separate_folders(lab, small):
     assert list(visit.table.parent.glob("*.csv")) == [visit.table]
     (frames,) = (visit.table.parent / "frames").glob("*.csv")
     assert frames.name == f"{visit.table.stem}_frames.csv"
+
+
+def logs_of(visit):
+    """Return the texts of the logs of a session's visits, by the name of the file, in order."""
+    found = sorted((visit.table.parent / "logs").glob(f"{visit.table.stem}_run-*.log"))
+    return [path.read_text() for path in found]
+
+
+def test_each_visit_has_its_own_log_with_every_event(lab, small):
+    study = load_study(small)
+    first, second = lab(study, leaving_at(3, ["2"])), lab(study)
+    logs = [[line.split("\t") for line in log.splitlines()] for log in logs_of(second)]
+    for log, visit in zip(logs, (first, second), strict=True):
+        recorded = [each.event for each in visit.display.events.recorded]
+        assert [level for _, level, _ in log] == ["EXP "] * len(recorded)
+        assert [message.partition(":")[0] for *_, message in log] == [event.event for event in recorded]
+        assert [time_s for time_s, *_ in log] == [f"{event.onset_us / 1e6:.4f} " for event in recorded]
+    trial = rows(study, second.session)[-1]
+    named = f"stimulus: trial_index={trial['trial_index']}, phase={trial['phase']}, item_id={trial['item_id']}"
+    assert named in [message for *_, message in logs[1]]
+
+
+def test_a_log_that_cannot_be_written_stops_no_session(lab, small):
+    study = load_study(small)
+    first = lab(study, leaving_at(3, ["2"]))
+    (first.table.parent / "logs" / f"{first.table.stem}_run-2.log").mkdir()
+    second = lab(study)
+    assert second.outcome is VisitOutcome.COMPLETED
+    assert "run-2.log: this file cannot be written" in second.problem
+    assert "Every response is in the store" in second.problem
+    assert all(t["received_at"] for t in rows(study, second.session))
+
+
+def test_a_withdrawal_deletes_the_logs(lab, small):
+    study = load_study(small)
+    first = lab(study, leaving_at(3, ["2"]))
+    assert logs_of(first)
+    assert lab(study, leaving_at(1, WITHDRAW)).outcome is VisitOutcome.WITHDRAWN
+    assert not list((first.table.parent / "logs").iterdir())
 
 
 def test_the_table_of_a_rehearsal_says_that_it_is_a_rehearsal(lab, small):
