@@ -47,7 +47,7 @@ _WHOLE = {"flash", "black_frames", "black_frames_intended", "white_frames", "whi
 
 
 def write_flashes(flashes: Sequence[ShownFlash], path: Path) -> None:
-    """Write flashes as CSV, with one row per flash. Times in s have six decimals.
+    """Write flashes as CSV, with one row per flash. Times in s are rounded to six decimals.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def write_flashes(flashes: Sequence[ShownFlash], path: Path) -> None:
 
 def _cell(name: str, value: object) -> object:
     if isinstance(value, float):
-        return f"{value:.6f}" if name.endswith("_s") else f"{value:.4f}"
+        return round(value, 6 if name.endswith("_s") else 4)
     return value
 
 

@@ -72,7 +72,8 @@ def read_recording(path: Path, rate_hz: float | None = None) -> Recording:
 def trigger_onsets(recording: Recording) -> Floats:
     """Return the time of each event code in the trigger of a recording, in s from the first sample.
 
-    The trigger leaves its usual level (the median) at the onset of a code, upwards or downwards.
+    The trigger leaves its usual level (the median) at the onset of a code, upwards or downwards. The onset is between
+    two samples; its time is the middle between these samples.
 
     Raises
     ------
@@ -92,7 +93,7 @@ def trigger_onsets(recording: Recording) -> Floats:
     is_on = change >= level
     rises: Ints = np.flatnonzero(is_on & ~np.concatenate([[False], is_on[:-1]]))
     rises = rises[rises > 0]  # A code that the beginning of the recording cuts has no onset.
-    times = rises / recording.rate_hz
+    times = (rises - 0.5) / recording.rate_hz
     kept: list[float] = []
     for at_s in times:
         if not kept or at_s - kept[-1] > SAME_TRIGGER_S:

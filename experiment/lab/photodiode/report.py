@@ -7,6 +7,10 @@ from experiment.lab.photodiode.light import Floats
 
 CONSTANT_SD_MS = 2.0
 """Highest standard deviation of a delay that the report calls nearly constant, in ms."""
+FAR_MS = 5.0
+"""A delay is far from the median if it differs by more than this time, in ms."""
+MOST_FAR = 0.05
+"""Largest share of far delays of a screen that the report calls nearly constant."""
 
 
 def report(timing: ScreenTiming) -> str:
@@ -96,17 +100,18 @@ def _meaning(timing: ScreenTiming) -> list[str]:
 
 
 def _spread(what: str, values_ms: Floats) -> str:
-    sd_ms = _sd(values_ms)
-    worst = float(values_ms[np.argmax(np.abs(values_ms - np.median(values_ms)))] - np.median(values_ms))
-    if sd_ms <= CONSTANT_SD_MS:
+    distances_ms = values_ms - np.median(values_ms)
+    worst_ms = float(distances_ms[np.argmax(np.abs(distances_ms))])
+    is_far = np.abs(distances_ms) > FAR_MS
+    details = f"SD {_ms(_sd(values_ms))}; worst: {worst_ms:+.1f} ms from the median"
+    if _sd(values_ms[~is_far]) > CONSTANT_SD_MS or is_far.mean() > MOST_FAR:
+        return f"- The {what} varies ({details}). This adds noise to response times and to event-related measures."
+    if is_far.any():
         return (
-            f"- The {what} is nearly constant (SD {_ms(sd_ms)}; worst: {worst:+.1f} ms from the median), so "
-            "differences between conditions are hardly affected."
+            f"- The {what} is nearly constant, but {is_far.sum():,} of {len(values_ms):,} flashes differ by more than "
+            f"{FAR_MS:.0f} ms ({details}). Close other programs, and measure again."
         )
-    return (
-        f"- The {what} varies (SD {_ms(sd_ms)}; worst: {worst:+.1f} ms from the median). This adds noise to response "
-        "times and to event-related measures."
-    )
+    return f"- The {what} is nearly constant ({details}), so differences between conditions are hardly affected."
 
 
 def _summary(values_ms: Floats) -> str:

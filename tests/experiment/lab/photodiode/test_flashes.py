@@ -21,11 +21,16 @@ def test_a_real_window_shows_the_patch_for_each_flash_and_sends_the_code(screen,
     assert [each["flash"] for each in flashes] == [1, 2, 3, 4, 5]
     is_white = [top_left == 255 for top_left, _, _ in drawn]
     assert all(bottom_right == 0 for _, bottom_right, _ in drawn)
-    onsets = [at_s for (_, _, at_s), white, before in zip(drawn, is_white, [False, *is_white]) if white and not before]
-    offsets = [at_s for (_, _, at_s), white, before in zip(drawn, is_white, [False, *is_white]) if before and not white]
+    changes = [
+        (white, at_s)
+        for (_, _, at_s), white, before in zip(drawn, is_white, [False, *is_white[:-1]], strict=True)
+        if white != before
+    ]
+    onsets, offsets = ([at_s for white, at_s in changes if white == is_onset] for is_onset in (True, False))
     assert [each["onset_s"] for each in flashes] == pytest.approx(onsets, abs=1e-5)
     assert [each["offset_s"] for each in flashes] == pytest.approx(offsets, abs=1e-4)
-    assert [row["code"] for row in csv.DictReader(log.open())] == ["3"] * 5
+    with log.open(newline="") as file:
+        assert [row["code"] for row in csv.DictReader(file)] == ["3"] * 5
     for each in flashes:
         assert each["code"] == 3
         assert 0 <= each["code_s"] - each["onset_s"] < 0.05

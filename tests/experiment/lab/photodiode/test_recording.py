@@ -140,16 +140,16 @@ def test_triggers_are_levels_codes_or_inverted_levels():
     pulse[100:110] = 1
     pulse[400:410] = 1
     for values in (pulse, 5 - 5 * pulse, pulse * 37, np.where(np.arange(1000) % 300 == 100, 7, 0)):
-        assert triggers(values)[:2] == pytest.approx([0.1, 0.4])
+        assert triggers(values)[:2] == pytest.approx([0.0995, 0.3995])
     bouncing = pulse.copy()
     bouncing[103] = 0
-    assert triggers(bouncing) == pytest.approx([0.1, 0.4])
+    assert triggers(bouncing) == pytest.approx([0.0995, 0.3995])
     noisy = pulse + np.random.default_rng(0).normal(0, 0.05, 1000)
-    assert triggers(noisy) == pytest.approx([0.1, 0.4])
+    assert triggers(noisy) == pytest.approx([0.0995, 0.3995])
 
 
 def test_a_trigger_that_the_beginning_cuts_does_not_count():
-    assert triggers([1] * 5 + [0] * 100 + [1] * 5 + [0] * 100) == pytest.approx([0.105])
+    assert triggers([1] * 5 + [0] * 100 + [1] * 5 + [0] * 100) == pytest.approx([0.1045])
 
 
 def test_a_trigger_that_never_changes_is_refused():
