@@ -138,3 +138,8 @@ def test_a_moving_average_has_no_delay(n):
     assert len(mean) == 41
     assert mean.sum() == pytest.approx(1)
     assert mean @ np.arange(41) == pytest.approx(20)
+
+
+@pytest.mark.parametrize("is_inverted", [False, True])
+def test_light_can_raise_or_lower_the_voltage(is_inverted):
+    assert_found(Setup(rate_hz=5000, is_inverted=is_inverted, drift=0.5), 0.4)
