@@ -287,7 +287,7 @@ def flashes(n: int, black_ms: int, white_ms: int, patch: "Patch", code: int, out
 )
 @click.option(
     "--rate-hz",
-    type=click.FloatRange(0, min_open=True),
+    type=float,
     help="Samples per second of a CSV file without a column of times.",
 )
 @click.option(

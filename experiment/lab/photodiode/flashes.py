@@ -15,7 +15,6 @@ from experiment.lab.playback import Playback
 from experiment.lab.presentation import Step
 from experiment.lab.screens.layout.screen_image import Box, ScreenImage
 from experiment.lab.visit_events import ScreenName
-from experiment.records import Shown
 
 if TYPE_CHECKING:
     from experiment.lab.hardware.keys_and_clicks import InputDevices
@@ -89,34 +88,36 @@ def show_flashes(
     flashes: list[ShownFlash] = []
     for black_ms in series.all_black_ms():
         sent_ns: list[int] = []
-        playback = Playback(window, None, None, [], steps, _at_flip(inputs, trigger, series.code, sent_ns))
+        ended_ns: list[int] = []
+        playback = Playback(window, None, None, [], steps, _at_flip(inputs, trigger, series.code, sent_ns, ended_ns))
         inputs.clear()
         onset = playback.present(fixation, black_ms, lambda *_: None)
         inputs.idle = playback.step
         press = inputs.wait((), series.white_ms + 2 * window.frame_ms)
         inputs.idle = None
-        ended: Sequence[Shown] = playback.stop().steps
-        if ended:
-            onset_us = window.anchor.us_until(onset.onset_ns)
-            flashes.append(
-                ShownFlash(
-                    flash=len(flashes) + 1,
-                    onset_s=onset_us / 1e6,
-                    offset_s=onset_us / 1e6 + ended[0].duration_ms / 1000,
-                    black_ms=onset.fixation_ms,
-                    black_frames=onset.fixation_frames,
-                    black_frames_intended=onset.fixation_frames_intended,
-                    white_ms=ended[0].duration_ms,
-                    white_frames=ended[0].frames,
-                    white_frames_intended=ended[0].frames_intended or 0,
-                    frames_dropped=onset.frames_dropped,
-                    code=series.code if sent_ns else None,
-                    code_s=window.anchor.us_until(sent_ns[0]) / 1e6 if sent_ns else None,
-                    frame_ms=window.frame_ms,
-                    pacing=window.pacing,
-                )
+        while not ended_ns:  # On a busy machine, or after Escape, the flash has not ended yet.
+            playback.step()
+        (ended,) = playback.stop().steps
+        onset_us = window.anchor.us_until(onset.onset_ns)
+        flashes.append(
+            ShownFlash(
+                flash=len(flashes) + 1,
+                onset_s=onset_us / 1e6,
+                offset_s=onset_us / 1e6 + ended.duration_ms / 1000,
+                black_ms=onset.fixation_ms,
+                black_frames=onset.fixation_frames,
+                black_frames_intended=onset.fixation_frames_intended,
+                white_ms=ended.duration_ms,
+                white_frames=ended.frames,
+                white_frames_intended=ended.frames_intended or 0,
+                frames_dropped=onset.frames_dropped,
+                code=series.code if sent_ns else None,
+                code_s=window.anchor.us_until(sent_ns[0]) / 1e6 if sent_ns else None,
+                frame_ms=window.frame_ms,
+                pacing=window.pacing,
             )
-            say(len(flashes))
+        )
+        say(len(flashes))
         if press is not None:
             break
     window.show(fixation)
@@ -125,7 +126,7 @@ def show_flashes(
 
 
 def _at_flip(
-    inputs: "InputDevices", trigger: Trigger | None, code: int, sent_ns: list[int]
+    inputs: "InputDevices", trigger: Trigger | None, code: int, sent_ns: list[int], ended_ns: list[int]
 ) -> Callable[[ScreenName], Sequence["AtFlip"]]:
     """Return the function that names the functions to call at each flip: send the code, then begin the response."""
 
@@ -135,7 +136,7 @@ def _at_flip(
             sent_ns.append(time.perf_counter_ns())
 
     def at_flip(name: ScreenName) -> Sequence["AtFlip"]:
-        return [send, inputs.reset] if name == "stimulus" else []
+        return {"stimulus": [send, inputs.reset], "blank": [ended_ns.append]}.get(name, [])
 
     return at_flip
 

@@ -17,6 +17,8 @@ from experiment.lab.photodiode.light import Floats, Ints
 
 MOST_HEADER_LINES = 200
 """Maximum number of lines above the numbers. Oscilloscopes write their settings there."""
+HIGHEST_RATE_HZ = 1e9
+"""Highest sampling rate, in Hz."""
 SAME_TRIGGER_S = 0.02
 """Two rises of the trigger within this time are the same event code, in s."""
 LEAST_TRIGGER = 0.5
@@ -62,6 +64,8 @@ def read_recording(path: Path, rate_hz: float | None = None) -> Recording:
     InputError
         If the file cannot be read as a recording.
     """
+    if rate_hz is not None and not 0 < rate_hz <= HIGHEST_RATE_HZ:
+        raise InputError(f"--rate-hz {rate_hz:g}: this is not a sampling rate in Hz. Fix: write a number such as 1000.")
     if path.suffix.lower() in {".wav", ".wave"}:
         if rate_hz is not None:
             raise InputError(f"{path}: a WAV file contains its sampling rate. Fix: omit --rate-hz.")

@@ -76,6 +76,8 @@ def test_rounded_times_are_read(write):
         (rows(line="1,{t}\n"), None, "line 1: the first column does not increase, so it is not the time. Fix"),
         ("t,v,c\n" + rows() + "0.2,1,1\n", None, "line 52: samples are missing for 0.151 s before this line. Fix"),
         ("0,1\n", None, "line 1: the first column does not increase"),
+        (rows(line="{v}\n"), float("nan"), "--rate-hz nan: this is not a sampling rate in Hz. Fix: write a number"),
+        (rows(line="{v}\n"), -5, "--rate-hz -5: this is not a sampling rate"),
         (b"\xff\xfe0\x001\x00", None, "byte 0 is not UTF-8 text. Fix"),
     ],
 )
