@@ -288,6 +288,7 @@ def flashes(n: int, black_ms: int, white_ms: int, patch: "Patch", code: int, out
 @click.option(
     "--rate-hz",
     type=float,
+    metavar="NUMBER",
     help="Samples per second of a CSV file without a column of times.",
 )
 @click.option(
