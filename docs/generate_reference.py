@@ -55,6 +55,7 @@ ARGUMENTS = {
     "study": "The study's folder.",
     "bonuses": "File with one line per participant, `PARTICIPANT,AMOUNT`, without a header.",
     "export": "The panel's list of submissions, .csv.",
+    "recording": "The recording of the photodiode, .csv or .wav.",
     "sources": "Folder of an export; or with `--map`, one or more tables of another program.",
     "source": "A study's folder, or a battery's file.",
     "equipoise audit source": "CSV file of the table as printed.",

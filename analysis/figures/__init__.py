@@ -15,6 +15,7 @@ numbers.
     power_curve.py           `power_curve`: power over the number of participants
     reliability_diagram.py   `reliability_diagram`: accuracy against confidence
     response_times.py        `response_times_figure`, `rt_distributions`
+    photodiode.py            `screen_timing_figure`: delays and durations of a screen in the laboratory
     exclusion_flow.py        `exclusion_flow`: from recruitment to the analysis
     counterbalance.py        `counterbalance_matrix`: the conditions of each group
     drawing/                 parts that all figures use: the empty sheet, axes, text, lines, and styles of subjects
@@ -35,6 +36,7 @@ from analysis.figures.exclusion_flow import exclusion_flow
 from analysis.figures.forest import forest_plot
 from analysis.figures.interaction import interaction_plot
 from analysis.figures.item_scatter import item_scatter
+from analysis.figures.photodiode import screen_timing_figure
 from analysis.figures.power_curve import power_curve
 from analysis.figures.reliability_diagram import reliability_diagram
 from analysis.figures.response_times import response_times_figure, rt_distributions, timed_trials
@@ -61,6 +63,7 @@ __all__ = [
     "response_figure",
     "response_times_figure",
     "rt_distributions",
+    "screen_timing_figure",
     "timed_trials",
     "value_figure",
 ]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from equipoise.commands.lab.check import Setup
     from equipoise.commands.lab.run import LabVisit
     from equipoise.commands.lab.upload import UploadResult
+    from experiment.lab.photodiode.flashes import Patch
     from experiment.lab.session import Visitor
 
 TRIGGER_HELP = "Destination of event codes: serial:PORT, parallel:ADDRESS, lsl:NAME or log:FILE."
@@ -251,6 +252,72 @@ def codes(study: Path, trigger: str | None) -> None:
         return
     n_codes = rehearse_codes(study, trigger, click.echo)
     click.echo(f"Codes sent: {n_codes:,}. Compare them with the recording.")
+
+
+@lab.command("flashes", epilog="Example: equipoise lab flashes --trigger serial:/dev/ttyUSB0 -o flashes.csv")
+@click.option("-n", "--flashes", "n", default=200, show_default=True, type=click.IntRange(3), help="Number of flashes.")
+@click.option(
+    "--black-ms",
+    default=500,
+    show_default=True,
+    type=click.IntRange(50, 10_000),
+    help="Shortest black before each flash, in ms. Each black lasts up to 20 % longer.",
+)
+@click.option(
+    "--white-ms", default=100, show_default=True, type=click.IntRange(1, 5_000), help="Duration of each flash, in ms."
+)
+@click.option(
+    "--patch",
+    default="full",
+    show_default=True,
+    type=click.Choice(("full", "center", "top-left", "top-right", "bottom-left", "bottom-right")),
+    help="Place of the white patch.",
+)
+@click.option("--trigger", help=TRIGGER_HELP)
+@click.option("--code", default=1, show_default=True, type=click.IntRange(1), help="Event code of each onset.")
+@click.option(
+    "-o", "output", required=True, type=click.Path(path_type=Path), help="CSV file with the timing of the flashes."
+)
+@_with_setup
+def flashes(n: int, black_ms: int, white_ms: int, patch: "Patch", code: int, output: Path, setup: "Setup") -> None:
+    """Show flashes for a photodiode on the screen, in the same way as the stimuli of trials.
+
+    Record the photodiode during the flashes. Then analyze the recording with `equipoise lab photodiode`. Escape ends
+    the flashes.
+    """
+    from equipoise.commands.lab.photodiode import lab_flashes
+    from experiment.lab.photodiode.flashes import FlashSeries
+
+    n_shown = lab_flashes(output, setup, FlashSeries(n, black_ms, white_ms, patch, code))
+    click.echo(f"Flashes shown: {n_shown:,} of {n:,}. Their timing: {output}")
+
+
+@lab.command("photodiode", epilog="Example: equipoise lab photodiode scope.csv --flashes flashes.csv -o screen")
+@click.argument("recording", type=click.Path(path_type=Path))
+@click.option(
+    "--flashes",
+    "shown",
+    type=click.Path(path_type=Path),
+    help="File of `equipoise lab flashes`, for the intended durations and for recordings without a trigger.",
+)
+@click.option(
+    "--rate-hz",
+    type=float,
+    metavar="NUMBER",
+    help="Samples per second of a CSV file without a column of times.",
+)
+@click.option(
+    "-o", "output", type=click.Path(path_type=Path), help="Folder for a table of all flashes and for the figure."
+)
+def photodiode(recording: Path, shown: Path | None, rate_hz: float | None, output: Path | None) -> None:
+    """Measure the delay of the screen and the durations of flashes in the recording of a photodiode.
+
+    RECORDING is a CSV file with the columns time in s, photodiode and trigger (the trigger can be omitted), or a WAV
+    file with the photodiode on the left channel and the trigger on the right channel.
+    """
+    from equipoise.commands.lab.photodiode import lab_photodiode
+
+    click.echo(lab_photodiode(recording, shown, rate_hz, output))
 
 
 @lab.command("upload", epilog="Example: equipoise lab upload my-study --server https://study.example.org")

@@ -23,7 +23,9 @@ from experiment.lab.hardware.clock import wait_until
 from experiment.lab.hardware.keys_and_clicks import InputDevices
 from experiment.lab.hardware.machine_check import check_machine
 from experiment.lab.hardware.psychopy_messages import collect_messages, psychopy_messages
+from experiment.lab.hardware.triggers import open_trigger
 from experiment.lab.hardware.window import LabWindow
+from experiment.lab.photodiode.flashes import FlashSeries, show_flashes
 from experiment.lab.presentation import present
 from experiment.lab.psychopy_display import PsychoPyDisplay
 from experiment.lab.screens.layout.screen_image import Region
@@ -297,3 +299,28 @@ def inputs(backend):
                     window._handle.dispatch_event("on_close")
                 case "type":
                     send(asdict(heard.wait_for_typing(regions=regions)))
+
+
+def flashes(hz=None, log=None):
+    """Show flashes, and send their timing with the colours that the window drew at each flip, and their times."""
+    if hz is None:
+        measure_once()
+    else:
+        imitate_screen(hz)
+    with LabWindow((480, 400), background=(0, 0, 0)) as window:
+        drawn = []
+        flip = window.flip
+
+        def flip_and_note():
+            image = window.drawn()
+            corners = [image.getpixel(place)[0] for place in ((2, 2), (477, 397))]
+            flipped_ns = flip()
+            drawn.append([*corners, window.anchor.us_until(flipped_ns) / 1e6])
+            return flipped_ns
+
+        if hz is None:  # Reading the image takes too long to keep the frames of a screen.
+            window.flip = flip_and_note
+        trigger = open_trigger(f"log:{log}", 3) if log else None
+        series = FlashSeries(n=5, black_ms=100, white_ms=50, patch="top-left", code=3)
+        shown = show_flashes(window, InputDevices(window), trigger, series)
+        send({"flashes": [asdict(each) for each in shown], "drawn": drawn, "pacing": window.pacing})
