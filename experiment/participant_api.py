@@ -137,6 +137,8 @@ class TrialReply(TypedDict):
     """
     task: str
     content: Mapping[str, JsonValue]
+    intertrial_ms: int
+    """Interval between the trial before and this trial, in ms. The client omits it if a page comes before the trial."""
 
 
 class BreaksReply(TypedDict):

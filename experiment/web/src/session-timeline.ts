@@ -153,13 +153,11 @@ function step(trial: SessionTrial, session: Session, progress: SessionProgress, 
   // The welcome page or the instructions come before the first trial of a visit. After a failed round of practice, the
   // page before the next round is shown too.
   const isFirstOfVisit = trial === progress.trial && !progress.practice;
+  const pages = [...(isFirstOfVisit ? [] : pageBefore(trial, session, progress)), ...blockInstructions(trial, session, isFirstOfVisit)];
+  // The participant begins a trial after a page, so there is no interval.
+  const intertrial_ms = trial === progress.trial || pages.length > 0 ? 0 : trial.intertrial_ms;
   return {
-    timeline: [
-      ...(isFirstOfVisit ? [] : pageBefore(trial, session, progress)),
-      ...blockInstructions(trial, session, isFirstOfVisit),
-      loading(trial, surroundings),
-      trialDescription(trial, session, progress, surroundings),
-    ],
+    timeline: [...pages, loading(trial, surroundings), trialDescription({ ...trial, intertrial_ms }, session, progress, surroundings)],
     conditional_function: () => progress.trial === trial,
   };
 }
@@ -241,6 +239,7 @@ function ownTrial(trial: OwnTrial, session: Session, { frames }: Surroundings, r
   return {
     type: plugin,
     ...trial.content,
+    intertrial_ms: trial.intertrial_ms,
     fixation_ms: session.fixation_ms,
     frame_ms: () => frames.used_ms, // at the beginning of the trial
     reading_ms: session.reading_ms,
@@ -255,7 +254,7 @@ function ownTrial(trial: OwnTrial, session: Session, { frames }: Surroundings, r
 
 /** Returns a trial of a published plugin, after our fixation. In practice, a page with the feedback follows. */
 function foreignTrial(
-  { content, phase, trial_index }: ForeignSessionTrial,
+  { content, phase, trial_index, intertrial_ms }: ForeignSessionTrial,
   { fixation_ms, confidence }: Session,
   { jsPsych, plugins, frames }: Surroundings,
   record: TrialRecord,
@@ -275,7 +274,7 @@ function foreignTrial(
     on_start: (parameters: Record<string, unknown>) => {
       const files = new ParameterFiles(content.files ?? [], jsPsych);
       for (const name of Object.keys(content.parameters)) parameters[name] = files.shown(parameters[name]);
-      foreign = new ForeignTrial({ fixation_ms, frame_ms: frames.used_ms, parameters: content.parameters }, files, () => record.remember());
+      foreign = new ForeignTrial({ intertrial_ms, fixation_ms, frame_ms: frames.used_ms, parameters: content.parameters }, files, () => record.remember());
       record.begin();
     },
     on_finish: async (data: Record<string, unknown>) => {

@@ -217,7 +217,8 @@ export interface JsPsychContent {
 /** The server sends an attention check as a test question, so that the browser cannot recognize it. */
 export type Phase = "practice" | "test";
 
-export type SessionTrial = { trial_index: number; phase: Phase } & (
+/** `intertrial_ms` is the interval between the trial before and this trial; there is none if a page comes before it. */
+export type SessionTrial = { trial_index: number; phase: Phase; intertrial_ms: number } & (
   | { task: "multiple_choice"; content: MultipleChoiceContent }
   | { task: "rating"; content: RatingContent }
   | { task: "ranking"; content: RankingContent }
@@ -333,6 +334,8 @@ export interface Shown {
 
 /** The actual timing of a trial's screens and sounds. */
 export interface Presentation {
+  /** The blank screen between the trial before and this trial; null if there was none. */
+  intertrial: Shown | null;
   screens: Shown[];
   /** The stimulus, if it disappeared before the response. */
   stimulus: Shown | null;
@@ -389,7 +392,7 @@ export interface TrialData<R extends ResponseValue = ResponseValue> extends Tria
   missing: "deadline" | "too_large" | null;
   input: Input | null;
   signals: Signals | null;
-  /** Null if the trial has neither screens, nor timed parts, nor sounds. */
+  /** Null if the trial has neither an interval before it, nor screens, nor timed parts, nor sounds. */
   presentation: Presentation | null;
   /** The confidence in the response; null if it was not asked. */
   confidence: number | null;
