@@ -167,6 +167,8 @@ class SessionReply(TypedDict):
     fixation_ms: int
     reading_ms: int
     deadline_ms: int | None
+    feedback_ms: int | None
+    """Time after which feedback closes by itself; None if the participant continues."""
     interrupted_trial: Literal["repeat", "skip"]
     demographics: Sequence[Mapping[str, Any]]
     """The questions about the participant, with the fields of `experiment.study.demographics.DemographicQuestion`."""

@@ -362,15 +362,17 @@ class LabSession:
                     raise _Stops(VisitOutcome.LEFT) from None
 
     def _show(self, feedback: TrialFeedback, response: Response, shown: ShownTrial, is_last: bool) -> None:
+        """Show the feedback until the participant continues, or for `timing.feedback_ms`."""
+        duration_ms = shown.timing.feedback_ms
         note = self._say("last_practice") if is_last else ""
         moment = TrialMoment(
             response_state=ResponseState(response.response, response.response),
             feedback=ShownFeedback(
                 feedback.correct, feedback.message, feedback.solution, note, tuple(feedback.explanation)
             ),
-            actions=(self._reader.onward(self._say("continue")),),
+            actions=() if duration_ms else (self._reader.onward(self._say("continue")),),
         )
-        self._reader.show(shown.picture(replace(self._sheet, rules_hint=""), moment))
+        self._reader.show(shown.picture(replace(self._sheet, rules_hint=""), moment), duration_ms)
 
     def _complete(self, session: OpenSession) -> VisitOutcome:
         completion = self._retry_until_stored(self._client.complete, "lab_problem")

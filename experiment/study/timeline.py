@@ -120,6 +120,16 @@ class Timing(BaseModel):
         ),
     )
 
+    feedback_ms: int | None = Field(
+        default=None,
+        ge=500,
+        le=600_000,
+        description=(
+            "Time after which the feedback of a practice trial closes by itself, in ms. The participant cannot close it "
+            "earlier. If omitted, the participant continues with a button."
+        ),
+    )
+
     @property
     def mean_intertrial_ms(self) -> float:
         """Mean of the intervals between trials, in ms."""

@@ -120,6 +120,7 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
         "fixation_ms": definition.timing.fixation_ms,
         "reading_ms": definition.timing.reading_ms,
         "deadline_ms": definition.timing.deadline_ms,
+        "feedback_ms": definition.timing.feedback_ms,
         "interrupted_trial": definition.resume.interrupted_trial,
         "demographics": [] if stored.has_demographics else _questions(stored),
         "breaks": {"before": break_positions(definition, trials), "page_html": page(plan.texts, breaks.page)}

@@ -103,7 +103,7 @@ def test_after_a_page_there_is_no_interval_and_after_feedback_there_is(visit: An
     assert has_interval == [False, True, True, False]  # The last question comes after the break.
 
 
-def test_what_happens_in_the_interval_is_no_signal_of_the_trial(visit: Any, tmp_path: Path, rows: Any) -> None:
+def test_presses_in_the_interval_are_not_counted_in_the_trial(visit: Any, tmp_path: Path, rows: Any) -> None:
     more = "timing: {intertrial_ms: 1000}\n"
     folder = make_timed_study(tmp_path / "study", [keypress(f"word{number}", None) for number in range(2)], more)
     with running_server(folder) as url:

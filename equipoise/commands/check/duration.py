@@ -95,15 +95,17 @@ def _n_words(item: Item) -> int:
 def _seconds(item: Item, study: Study) -> float:
     """Return the time of one trial: interval, fixation, screens, reading (at least `reading_ms`) and decision.
 
-    Reading and decision take at most the deadline.
+    Reading and decision take at most the deadline. Practice also takes the time of feedback that closes by itself.
     """
     timing, content = study.definition.timing, item.content
     read_s = max(_reading_s(item), timing.reading_ms / 1000)
     shown_s = KEYPRESS_S if item.task == Keypress.name else read_s + DECISION_S
-    deadline_ms = deadline_ms_of(timing, item.item_id in study.definition.practice, content)
+    is_practice = item.item_id in study.definition.practice
+    feedback_ms = timing.feedback_ms or 0 if is_practice and item.is_graded else 0
+    deadline_ms = deadline_ms_of(timing, is_practice, content)
     if deadline_ms is not None:
         shown_s = min(shown_s, deadline_ms / 1000)
-    return (timing.mean_intertrial_ms + timing.fixation_ms) / 1000 + _screens_s(content) + shown_s
+    return (timing.mean_intertrial_ms + timing.fixation_ms + feedback_ms) / 1000 + _screens_s(content) + shown_s
 
 
 def _screens_s(content: Mapping[str, Any]) -> float:

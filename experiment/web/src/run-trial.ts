@@ -8,7 +8,7 @@ import { askConfidence, simulatedConfidence } from "./confidence";
 import { type BuiltScreen, buildScreen, showScreens } from "./screens";
 import type { ConfidenceQuestion, Feedback, PlayedSound, Presentation, ResponseValue, Screen, Shown, TrialData } from "./saving/server-api";
 import { html } from "./pages/dom";
-import { keepFramesComing, showAfterFixation, showInterval, simulatedInterval, untilFrameBetweenTrials } from "./timing/fixation";
+import { keepFramesComing, showAfterFixation, showInterval, simulatedInterval, untilFrameBetweenTrials, untilShownFor } from "./timing/fixation";
 import { askForOnset, type Onset, watchOnset } from "./timing/onset";
 import { inputOf } from "./timing/input-events";
 import { TrialSignals } from "./signals";
@@ -55,6 +55,8 @@ export interface TrialParameters extends TimeBounds {
   fixation_ms: number;
   frame_ms: number;
   continue_label: string;
+  /** The time after which the feedback closes by itself; null if the participant continues. */
+  feedback_ms: number | null;
   /** The screens before the question; undefined for a task without a stimulus. */
   screens?: Screen[];
   /** The question about confidence after the response; null if it is not asked. */
@@ -169,7 +171,7 @@ export async function runTrial<R extends ResponseValue>(
       display.replaceChildren(stimulus.element);
       void keepFramesComing(stimulus.element);
     }
-    await showFeedback(stimulus, panel, feedback, trial.continue_label, simulated);
+    await showFeedback(stimulus, panel, feedback, trial, simulated);
   }
   await untilFrameBetweenTrials(); // the stimulus stays on the screen until the next fixation replaces it
   return data;
@@ -221,12 +223,12 @@ function markReading<R extends ResponseValue>({ element, controls }: Stimulus<R>
   }
 }
 
-/** Closes a stimulus and shows the feedback below it. Resolves when the participant continues. */
+/** Closes a stimulus and shows the feedback below it. Resolves when the participant continues, or after `feedback_ms`. */
 export function showFeedback<R extends ResponseValue>(
   stimulus: Stimulus<R>,
   panel: HTMLElement,
   feedback: TrialFeedback,
-  continue_label: string,
+  { continue_label, feedback_ms, frame_ms }: Pick<TrialParameters, "continue_label" | "feedback_ms" | "frame_ms">,
   simulated?: SimulatedParticipant,
 ): Promise<void> {
   stimulus.close();
@@ -240,8 +242,9 @@ export function showFeedback<R extends ResponseValue>(
     panel.append(html("ol", { class: "explanation", lang: TEXTS_LANGUAGE }, ...reasons));
   }
   if (feedback.note) panel.append(html("p", { lang: TEXTS_LANGUAGE }, feedback.note));
-  panel.append(button);
+  if (feedback_ms === null) panel.append(button);
   panel.scrollIntoView({ block: "nearest" });
+  if (feedback_ms !== null) return untilShownFor(panel, feedback_ms, frame_ms);
   button.focus({ preventScroll: true });
   return new Promise((resolve) => {
     button.addEventListener("click", ({ detail }) => detail > 1 || resolve());

@@ -44,6 +44,8 @@ export const trialParameters = {
    * `note` below the feedback.
    */
   on_response: { type: ParameterType.FUNCTION, default: () => Promise.resolve(null) },
+  /** Time after which the feedback closes by itself, in ms; null if the participant continues with a button. */
+  feedback_ms: { type: ParameterType.FLOAT, default: null },
   /** The label of the button that ends the feedback. */
   continue_label: { type: ParameterType.STRING, default: say("continue") },
 } as const;

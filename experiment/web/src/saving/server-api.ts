@@ -274,6 +274,8 @@ export type Session = {
   reading_ms: number;
   /** Time after onset at which a test question ends without a response; null for no limit. */
   deadline_ms: number | null;
+  /** Time after which feedback closes by itself; null if the participant continues. */
+  feedback_ms: number | null;
   /** Show the interrupted trial again, or skip it. */
   interrupted_trial: "repeat" | "skip";
   /** The unanswered questions about the participant. */

@@ -95,6 +95,18 @@ export async function showInterval(
   return { shown: frames.end(stamp_ms), end_ms: stamp_ms };
 }
 
+/** Resolves when an element, which was just added, has been on the screen for `duration_ms`, except for the last frame. The
+ * next frame can then remove it. Never resolves if the experiment was aborted.
+ */
+export async function untilShownFor(element: HTMLElement, duration_ms: number, frame_ms: number): Promise<void> {
+  const start_ms = await freshFrame();
+  const frames = new FramesShown(start_ms, frame_ms, duration_ms);
+  let stamp_ms = start_ms;
+  while (element.isConnected && !frames.isOver(stamp_ms + frame_ms)) stamp_ms = await nextFrame();
+  frames.stop();
+  if (!element.isConnected) return new Promise(() => {});
+}
+
 /** Returns the record of an interval on a display without errors. */
 export function simulatedInterval(intertrial_ms: number, frame_ms: number): Shown | null {
   const frames = Math.round(intertrial_ms / frame_ms);

@@ -45,6 +45,12 @@ def test_the_timing_of_the_study_is_part_of_the_duration(one_page: Study) -> Non
     with_intervals = estimated_duration(with_entries(one_page, timing=jittered))
     assert with_intervals is not None
     assert with_intervals.minutes == pytest.approx(1.5 + 2 * (DECISION_S + 3) / 60)
+    practice = with_entries(one_page, practice=("q1",), timing=Timing(fixation_ms=0, feedback_ms=6000))
+    plain = with_entries(practice, timing=Timing(fixation_ms=0))
+    with_feedback, without = estimated_duration(practice), estimated_duration(plain)
+    assert with_feedback is not None and without is not None
+    # In this study, q1 is a practice item and a test item.
+    assert with_feedback.minutes == pytest.approx(without.minutes + 2 * 6 / 60)
     long_reading = estimated_duration(with_entries(one_page, timing=Timing(fixation_ms=0, reading_ms=60_000)))
     assert long_reading is not None
     assert long_reading.minutes == pytest.approx(0.5 + 2 * (60 + DECISION_S) / 60)
