@@ -125,8 +125,8 @@ class Timing(BaseModel):
         ge=500,
         le=600_000,
         description=(
-            "Time after which the feedback of a practice trial closes by itself, in ms. The participant cannot close it "
-            "earlier. If omitted, the participant continues with a button."
+            "Time after which the feedback of a practice trial closes by itself, in ms. The participant cannot close "
+            "it earlier. If omitted, the participant continues with a button."
         ),
     )
 

@@ -81,7 +81,7 @@ def test_the_screen_is_blank_for_the_interval_of_each_trial(
         interval = json.loads(row["presentation"])["intertrial"]
         planned_ms = intertrial_ms(timing, row["seed"], row["trial_index"])
         assert interval["frames_intended"] == round(planned_ms / row["frame_ms"])
-        # Without a fixation, the screen stays blank until the stimulus is built; the record of the fixation has this time.
+        # Without a fixation, the screen stays blank until the stimulus is built; `fixation_ms` has this time.
         until_built_ms = 0 if fixation_ms else row["fixation_ms"]
         assert interval["duration_ms"] + until_built_ms == pytest.approx(at_ms, abs=1)
         assert interval["frames"] == round(interval["duration_ms"] / row["frame_ms"]) >= interval["frames_intended"]
