@@ -137,6 +137,8 @@ class TrialReply(TypedDict):
     """
     task: str
     content: Mapping[str, JsonValue]
+    intertrial_ms: int
+    """Interval between the trial before and this trial, in ms. The client omits it if a page comes before the trial."""
 
 
 class BreaksReply(TypedDict):
@@ -165,6 +167,8 @@ class SessionReply(TypedDict):
     fixation_ms: int
     reading_ms: int
     deadline_ms: int | None
+    feedback_ms: int | None
+    """Time after which feedback closes by itself; None if the participant continues."""
     interrupted_trial: Literal["repeat", "skip"]
     demographics: Sequence[Mapping[str, Any]]
     """The questions about the participant, with the fields of `experiment.study.demographics.DemographicQuestion`."""

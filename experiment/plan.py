@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from batteries.design import levels_of, natural_order
 from batteries.items import Item, Level
-from experiment.order import shuffle_with_max_run, spread_slots
+from experiment.order import draw, shuffle_with_max_run, spread_slots
 from experiment.study.definition import ItemSequence, Order, Study
+from experiment.study.timeline import IntertrialRange, Timing
 
 
 class Phase(StrEnum):
@@ -92,6 +93,19 @@ def plan_session(study: Study, group: int, seed: int) -> Plan:
             Trial(trial_index=index, phase=phase, item_id=item_id) for index, (phase, item_id) in enumerate(sequence)
         ),
     )
+
+
+def intertrial_ms(timing: Timing, seed: int | None, trial_index: int) -> int:
+    """Return the interval before a trial, in ms: the time of the blank screen after the trial before.
+
+    This is a pure function, with a random number generator for each trial. So the intervals do not affect the order of
+    trials, and a resumed session has the same intervals. A trial after a page has no interval; the caller knows this.
+    """
+    interval = timing.intertrial_ms
+    if not isinstance(interval, IntertrialRange):
+        return interval
+    rng = random.Random(f"equipoise intertrial interval, seed {seed}, trial {trial_index}")
+    return interval.min + draw(rng, interval.max - interval.min + 1)
 
 
 def _blocks(study: Study, group: int, rng: random.Random) -> list[list[Item]]:

@@ -280,7 +280,9 @@ class PlayedSound(BaseModel):
     )
 
 
-TrialEventName = Literal["fixation", "screen", "stimulus", "mask", "blank", "response", "time_out", "feedback"]
+TrialEventName = Literal[
+    "intertrial", "fixation", "screen", "stimulus", "mask", "blank", "response", "time_out", "feedback"
+]
 """Events of a trial in the laboratory."""
 SessionEventName = Literal["session_start", "session_end", "block", "break"]
 """Events between the trials of a laboratory session."""
@@ -315,6 +317,10 @@ class Presentation(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    intertrial: Shown | None = Field(
+        default=None,
+        description="The blank screen between the trial before and this trial; None if there was none.",
+    )
     screens: tuple[Shown, ...] = Field(
         default=(), max_length=100, description="The screens before the question, in order."
     )

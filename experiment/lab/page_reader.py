@@ -101,9 +101,18 @@ class PageReader:
         """Show a message until the participant continues."""
         self.choose(title, paragraphs, [self.onward(self._say("close"))])
 
-    def show(self, picture: ScreenImage) -> None:
-        """Show an image with the action `onward` until the participant chooses that action."""
-        self._pressed(picture, tuple(self._names([self.onward("")])))
+    def show(self, picture: ScreenImage, duration_ms: int | None = None) -> None:
+        """Show an image with the action `onward` until the participant chooses that action.
+
+        If `duration_ms` is not None, show an image without actions for this time.
+        """
+        if duration_ms is None:
+            self._pressed(picture, tuple(self._names([self.onward("")])))
+            return
+        self._display.ask(picture)
+        while self._display.press(picture, (), duration_ms) is not None:
+            self._on_escape()
+            self._display.ask(picture)
 
     def ask(self, question: DemographicQuestion, progress: str) -> str | int | None:
         """Ask a question about the participant; return the answer, or None for a skipped question."""

@@ -89,8 +89,10 @@ class Playback:
         fixation: "Prepared",
         fixation_ms: float,
         until_continued: UntilContinued,
+        blank: "Prepared | None" = None,
+        intertrial_ms: float = 0,
     ) -> Onset:
-        """Show the fixation, the screens and the stimulus. Return as soon as the stimulus is on the screen.
+        """Show the blank interval, the fixation, the screens and the stimulus. Return when the stimulus is there.
 
         Parameters
         ----------
@@ -99,6 +101,8 @@ class Playback:
         until_continued
             Function that returns when the participant ends a screen. Its arguments are the screen, the time of its
             flip, and a function to call again and again while it waits.
+        blank, intertrial_ms
+            As for `experiment.lab.presentation.present`.
         """
         first, *others = [*self._screens, self._stimulus[0]]
         onset = present(
@@ -109,6 +113,9 @@ class Playback:
             self._at_flip("fixation"),
             self._at_flip(first.step.event),
             on_planned=first.plan,
+            blank=blank,
+            intertrial_ms=intertrial_ms,
+            on_blank=self._at_flip("intertrial"),
         )
         self._flipped_ns = onset.onset_ns
         with no_garbage_collection():

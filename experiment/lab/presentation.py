@@ -1,10 +1,10 @@
-"""Presentation of one trial: the fixation, then the stimulus, with a record of the actual timing."""
+"""Presentation of one trial: a blank interval, the fixation, then the stimulus, with a record of the actual timing."""
 
 import gc
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -38,6 +38,8 @@ class Onset:
     frame_intervals_ms: tuple[float, ...]
     """Intervals between all flips, from the flip of the fixation to the flip of the stimulus, in ms."""
     onset_source: Literal["flip"] = "flip"
+    intertrial: Shown | None = None
+    """Timing of the blank screen before the fixation; None if there was none."""
     screens: tuple[Shown, ...] = ()
     """Timing of the screens between the fixation and the stimulus."""
 
@@ -47,7 +49,7 @@ class Step:
     """An image of a trial, with the sounds and videos that begin with it."""
 
     picture: ScreenImage
-    event: Literal["screen", "stimulus", "mask", "blank"]
+    event: Literal["intertrial", "screen", "stimulus", "mask", "blank"]
     """Name of the event at which the image appears."""
     duration_ms: int | None = None
     """Time until the next step, in ms; None for a step that the participant ends."""
@@ -76,12 +78,15 @@ def present(
     on_fixation: Sequence["AtFlip"] = (),
     on_onset: Sequence["AtFlip"] = (),
     on_planned: "AtFlip | None" = None,
+    blank: "Prepared | None" = None,
+    intertrial_ms: float = 0,
+    on_blank: Sequence["AtFlip"] = (),
 ) -> Onset:
-    """Show the fixation, then the stimulus; return as soon as the stimulus is on the screen.
+    """Show the blank interval, the fixation, then the stimulus; return as soon as the stimulus is on the screen.
 
     If flips wait for the screen, the fixation lasts the number of frames nearest to `fixation_ms`. Dropped frames are
     counted, so they do not make the fixation longer. If flips do not wait for the screen, the stimulus is drawn in
-    advance, and the window flips when `fixation_ms` have passed by the clock.
+    advance, and the window flips when `fixation_ms` have passed by the clock. The interval is timed in the same way.
 
     Parameters
     ----------
@@ -98,10 +103,18 @@ def present(
     on_planned
         Function to call as soon as the time of the stimulus's flip is planned, for example to plan a sound. Its
         argument is this time.
+    blank, intertrial_ms, on_blank
+        Prepared image of the interval before the fixation, its intended duration in ms, and functions to call at its
+        flip. There is no interval if `blank` is None, or if the interval would last less than half a frame.
     """
     n_intended = round(fixation_ms / window.frame_ms) if fixation is not None else 0
-    stamps_ns: list[int] = []
+    n_blank = round(intertrial_ms / window.frame_ms) if blank is not None else 0
+    first = fixation if fixation is not None and n_intended > 0 else stimulus
+    blank_ns, stamps_ns = 0, list[int]()
     with no_garbage_collection():
+        if blank is not None and n_blank > 0:
+            blank_ns = _show(window, blank, on_blank)
+            _wait_before_flip(window, blank, first, blank_ns, n_blank, intertrial_ms)
         if fixation is not None and n_intended > 0:
             stamps_ns.append(_show(window, fixation, on_fixation))
             if on_planned is not None:
@@ -119,7 +132,26 @@ def present(
             if on_planned is not None:
                 on_planned(time.perf_counter_ns())
             stamps_ns.append(_show(window, stimulus, on_onset))
-    return _achieved(window, stamps_ns, n_intended, fixation_ms)
+    onset = _achieved(window, stamps_ns, n_intended, fixation_ms)
+    return replace(onset, intertrial=_shown(window, stamps_ns[0] - blank_ns, n_blank)) if n_blank else onset
+
+
+def _wait_before_flip(
+    window: "LabWindow", shown: "Prepared", following: "Prepared", flipped_ns: int, n_frames: int, duration_ms: float
+) -> None:
+    """Keep an image on the screen, so that the next flip ends its duration."""
+    if window.pacing == "frames":
+        last_ns = flipped_ns
+        while last_ns - flipped_ns < (n_frames - 1.5) * window.frame_ms * 1e6:
+            last_ns = window.show(shown)
+    else:
+        window.draw(following)  # Drawing is faster the second time.
+        wait_until(flipped_ns + round((duration_ms - window.flip_ms) * 1e6))
+
+
+def _shown(window: "LabWindow", duration_ns: int, n_intended: int) -> Shown:
+    duration_ms = duration_ns / 1e6
+    return Shown(duration_ms=duration_ms, frames=round(duration_ms / window.frame_ms), frames_intended=n_intended)
 
 
 def next_flip_ns(window: "LabWindow", flipped_ns: int, duration_ms: float) -> int:

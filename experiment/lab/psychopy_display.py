@@ -84,7 +84,8 @@ class PsychoPyDisplay:
         self.events = events
         self.scanner = scanner
         self.device = device
-        self._fixation: tuple[ScreenImage, Prepared] | None = None
+        self._prepared: dict[str, tuple[ScreenImage, Prepared]] = {}
+        """The images that all trials have in common, by name."""
         self._shown: Prepared
         self._confirmed_until_ns = 0
 
@@ -141,23 +142,43 @@ class PsychoPyDisplay:
         screens: Sequence[Step],
         stimulus: Sequence[Step],
         fixation_ms: int,
+        intertrial: Step | None,
         trial: Trial,
         item: Item,
     ) -> Onset:
         self.events.begin_trial(trial, item)
 
         def at_flip(name: ScreenName) -> Sequence[AtFlip]:
-            return [self.events.at_flip(name), *([self._begin_response] if name == "stimulus" else [])]
+            functions: list[AtFlip] = [self.events.at_flip(name)]
+            if intertrial is not None and name != "intertrial":
+                functions.append(end_interval)
+            return [*functions, *([self._begin_response] if name == "stimulus" else [])]
+
+        is_interval = intertrial is not None
+
+        def end_interval(_: int) -> None:
+            """Discard the presses during the interval, because they belong to no trial."""
+            nonlocal is_interval
+            if is_interval:
+                is_interval = False
+                self._inputs.clear()
 
         self._playback = playback = Playback(self._window, self._output, self._media_folder, screens, stimulus, at_flip)
-        if self._fixation is None or self._fixation[0] is not fixation:
-            self._fixation = fixation, self._window.prepare(fixation.image)
+        prepared = self._prepared_once("fixation", fixation)
+        blank = self._prepared_once("intertrial", intertrial.picture) if intertrial else None
         wait_until(self._confirmed_until_ns)
         self._window.pointer_is_visible = False  # Until the participant moves it.
         self._inputs.clear()
-        onset = playback.present(self._fixation[1], fixation_ms, self._until_continued)
+        intertrial_ms = (intertrial.duration_ms or 0) if intertrial else 0
+        onset = playback.present(prepared, fixation_ms, self._until_continued, blank, intertrial_ms)
         self._inputs.idle = playback.step
         return onset
+
+    def _prepared_once(self, name: str, picture: ScreenImage) -> Prepared:
+        """Prepare an image that is the same in all trials."""
+        if name not in self._prepared or self._prepared[name][0] is not picture:
+            self._prepared[name] = picture, self._window.prepare(picture.image)
+        return self._prepared[name][1]
 
     def _begin_response(self, onset_ns: int) -> None:
         """Count response times from the onset of the stimulus."""

@@ -11,17 +11,18 @@ from typing import NoReturn, TypeVar
 from batteries.errors import InputError
 from experiment.lab.input.response_state import ResponseState
 from experiment.lab.page_reader import PageReader
+from experiment.lab.presentation import Step
 from experiment.lab.progress import SessionProgress, plan_of
 from experiment.lab.screens.layout.buttons import Action
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.message import message
-from experiment.lab.screens.trial import fixation
+from experiment.lab.screens.trial import blank, fixation
 from experiment.lab.screens.trial_header import ShownFeedback, TrialMoment, seconds
 from experiment.lab.server_client import LabClient, NotNow
 from experiment.lab.session_files.attempt_log import AttemptLog
 from experiment.lab.trial import Display, Escaped, ShownTrial, ask_confidence, run_trial
 from experiment.lab_api import Ended, LabStart, OpenSession, TrialFeedback
-from experiment.plan import Phase, Trial
+from experiment.plan import Phase, Trial, intertrial_ms
 from experiment.records import Kind, Response, Source
 from experiment.study.definition import Study, consent_digest
 from experiment.study.event_codes import BlockLevel
@@ -124,7 +125,7 @@ class LabSession:
         self._display = display
         self._sheet = sheet
         self._reader = PageReader(display, replace(sheet, rules_hint=""), self._escaped)
-        self._fixation = fixation(sheet)
+        self._fixation, self._blank = fixation(sheet), blank(sheet)
         self._visitor = visitor
         self._open_attempt_log = open_attempt_log
         self._on_stored = on_stored
@@ -179,17 +180,18 @@ class LabSession:
             if progress.trial.phase is Phase.PRACTICE:
                 self._instruct()
         is_first_of_visit, scanner_has_begun = True, False
+        timing = self._study.definition.timing
         while progress.trial is not None:
-            if not is_first_of_visit:
-                self._page_before(progress.trial, progress)
+            has_page = is_first_of_visit or self._page_before(progress.trial, progress)
             if block := progress.block_before(progress.trial, is_first_of_visit):
-                self._begin_block(*block)
+                has_page = self._begin_block(*block) or has_page
             is_first_of_visit = False
             if self._display.scanner and not scanner_has_begun and progress.trial.phase is not Phase.PRACTICE:
                 self._wait_for_scanner()
-                scanner_has_begun = True
+                has_page = scanner_has_begun = True
             self._on_trial(progress.trial, len(plan.trials))
-            self._take(progress.trial, session, progress, attempt_log)
+            interval_ms = 0 if has_page else intertrial_ms(timing, session.seed, progress.trial.trial_index)
+            self._take(progress.trial, session, progress, attempt_log, interval_ms)
         if progress.practice is not None and progress.practice.ended is not None:
             return self._ended(progress.practice.ended)
         return self._complete(session)
@@ -276,31 +278,44 @@ class LabSession:
             else:
                 return
 
-    def _begin_block(self, block: BlockLevel, instructions: tuple[str, ...]) -> None:
+    def _begin_block(self, block: BlockLevel, instructions: tuple[str, ...]) -> bool:
+        """Begin a block. Return True if there was a page with its instructions."""
         if instructions:
             self._display.events.announce("block", block)
             self._reader.read(self._pages(*instructions), self._say("continue"))
         else:
             self._display.events.mark_session("block", block=block)
+        return bool(instructions)
 
-    def _page_before(self, trial: Trial, progress: SessionProgress) -> None:
-        """Show the page before a trial, if there is one: a break, or a new round of practice."""
+    def _page_before(self, trial: Trial, progress: SessionProgress) -> bool:
+        """Show the page before a trial, if there is one: a break, or a new round of practice. Return True if so."""
         breaks, answered = self._study.definition.timeline.breaks, progress.n_questions_before(trial)
         if trial.phase is Phase.PRACTICE:
             if progress.begins_further_round(trial) and progress.practice is not None:
                 so_far = {"correct": progress.practice.correct, "needed": progress.practice.needed}
                 self._own_page("practice_again_title", self._say("practice_again", **so_far))
+                return True
         elif breaks and progress.comes_after_break(trial):
             self._display.events.announce("break")
             if breaks.page:
                 self._reader.read(self._pages(breaks.page), self._say("continue"))
             else:
                 self._own_page("break_title", self._say("break", answered=answered, total=progress.n_questions))
+            return True
+        return False
 
-    def _take(self, trial: Trial, session: OpenSession, progress: SessionProgress, attempt_log: AttemptLog) -> None:
+    def _take(
+        self,
+        trial: Trial,
+        session: OpenSession,
+        progress: SessionProgress,
+        attempt_log: AttemptLog,
+        interval_ms: int,
+    ) -> None:
         """Run a trial. If the participant presses escape and stays, the trial is repeated from its fixation."""
         item, timing = self._study.battery.by_id[trial.item_id], self._study.definition.timing
-        shown = ShownTrial(trial, item, timing, progress.position(trial))
+        interval = Step(self._blank, "intertrial", interval_ms) if interval_ms else None
+        shown = ShownTrial(trial, item, timing, progress.position(trial), interval)
         while True:
             try:
                 response = run_trial(
@@ -310,6 +325,7 @@ class LabSession:
                 break
             except Escaped:
                 self._escaped()
+                shown = replace(shown, intertrial=None)  # The participant has continued from a page.
         feedback = self._send(response, session, progress)
         self._display.events.note_stored()
         if feedback is not None:
@@ -351,15 +367,17 @@ class LabSession:
                     raise _Stops(VisitOutcome.LEFT) from None
 
     def _show(self, feedback: TrialFeedback, response: Response, shown: ShownTrial, is_last: bool) -> None:
+        """Show the feedback until the participant continues, or for `timing.feedback_ms`."""
+        duration_ms = shown.timing.feedback_ms
         note = self._say("last_practice") if is_last else ""
         moment = TrialMoment(
             response_state=ResponseState(response.response, response.response),
             feedback=ShownFeedback(
                 feedback.correct, feedback.message, feedback.solution, note, tuple(feedback.explanation)
             ),
-            actions=(self._reader.onward(self._say("continue")),),
+            actions=() if duration_ms else (self._reader.onward(self._say("continue")),),
         )
-        self._reader.show(shown.picture(replace(self._sheet, rules_hint=""), moment))
+        self._reader.show(shown.picture(replace(self._sheet, rules_hint=""), moment), duration_ms)
 
     def _complete(self, session: OpenSession) -> VisitOutcome:
         completion = self._retry_until_stored(self._client.complete, "lab_problem")

@@ -1,4 +1,4 @@
-"""One trial in the laboratory: the fixation, then the stimulus until a response or the deadline."""
+"""One trial in the laboratory: a blank interval, the fixation, then the stimulus until a response or the deadline."""
 
 import time
 import uuid
@@ -78,10 +78,11 @@ class Display(Protocol):
         screens: Sequence[Step],
         stimulus: Sequence[Step],
         fixation_ms: int,
+        intertrial: Step | None,
         trial: Trial,
         item: Item,
     ) -> Onset:
-        """Show the fixation, then the screens, and then the stimulus.
+        """Show the blank interval if there is one, the fixation, then the screens, and then the stimulus.
 
         The onset of the stimulus is time zero. Discard presses from before the fixation. The stimulus is the first step
         of `stimulus`; the other steps replace it while the program waits for a response.
@@ -133,6 +134,8 @@ class ShownTrial:
     item: Item
     timing: Timing
     progress: str
+    intertrial: Step | None = None
+    """The blank screen before the fixation; None if there is none."""
 
     @property
     def content(self) -> dict[str, Any]:
@@ -260,7 +263,9 @@ def run_trial(
     screens, changes = steps_before(sheet, content), steps_after(sheet, item, shown.moment)
     stimulus = [Step(first, "stimulus", content.get("stimulus_ms"), content.get("stimulus", ())), *changes]
     try:
-        onset = display.fixate(fixation, screens, stimulus, shown.timing.fixation_ms, shown.trial, item)
+        onset = display.fixate(
+            fixation, screens, stimulus, shown.timing.fixation_ms, shown.intertrial, shown.trial, item
+        )
         n_too_early = display.discard_early_presses(first, keys_of(item.task, content))
         # As on the web, a trial begins when its stimulus is visible.
         attempt = attempt_log.begin(shown.trial.trial_index)
@@ -349,6 +354,7 @@ def _presentation(onset: Onset, played: Played) -> Presentation | None:
     """Return the timing of the screens, sounds, changes of the stimulus and events; None if there were none."""
     stimulus, mask = (*played.steps, None, None)[:2]
     found = Presentation(
+        intertrial=onset.intertrial,
         screens=onset.screens,
         stimulus=stimulus,
         mask=mask,

@@ -16,7 +16,7 @@ from experiment.study.event_codes import BlockLevel, EventCodes
 if TYPE_CHECKING:
     from experiment.lab.hardware.window import AtFlip
 
-ScreenName = Literal["fixation", "screen", "stimulus", "mask", "blank"]
+ScreenName = Literal["intertrial", "fixation", "screen", "stimulus", "mask", "blank"]
 
 SAME_PULSE_NS = 50_000_000
 """Two key presses within this time are the same pulse of a scanner. A volume takes longer."""

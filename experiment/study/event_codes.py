@@ -51,9 +51,9 @@ class EventCodes(BaseModel):
             "feedback": 5,
         },
         description=(
-            "Number of each event; an event without a number sends no code. Events of a trial: `fixation`, `screen`, "
-            "`stimulus`, `mask`, `blank`, `response`, `time_out`, `feedback`. Events between trials: `session_start`, "
-            "`session_end`, `block`, `break`."
+            "Number of each event; an event without a number sends no code. Events of a trial: `intertrial`, "
+            "`fixation`, `screen`, `stimulus`, `mask`, `blank`, `response`, `time_out`, `feedback`. Events between "
+            "trials: `session_start`, `session_end`, `block`, `break`."
         ),
     )
     phases: dict[PhaseName, int] = Field(

@@ -1,11 +1,14 @@
 """The parts of `study.yaml` about a session: pages, timing, practice, device requirements, and resuming."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from batteries.tasks.rating import Scale
+
+LONGEST_INTERTRIAL_MS = 60_000
+"""Longest interval between two trials, in ms."""
 
 
 class Break(BaseModel):
@@ -67,12 +70,43 @@ class Timeline(BaseModel):
         return tuple(dict.fromkeys(named))
 
 
+class IntertrialRange(BaseModel):
+    """A range of intervals between trials. The interval of each trial is drawn from it: whole ms, equally likely."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    min: int = Field(ge=0, le=LONGEST_INTERTRIAL_MS, description="Shortest interval, in ms.")
+    max: int = Field(ge=0, le=LONGEST_INTERTRIAL_MS, description="Longest interval, in ms; greater than `min`.")
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> "IntertrialRange":
+        if self.min >= self.max:
+            raise ValueError(
+                "`max` is not greater than `min`. Fix: increase `max`, or write one number for equal intervals."
+            )
+        return self
+
+
+IntertrialMs = Annotated[
+    Annotated[int, Field(ge=0, le=LONGEST_INTERTRIAL_MS), Tag("(number)")] | Annotated[IntertrialRange, Tag("(range)")],
+    Discriminator(lambda interval: "(range)" if isinstance(interval, Mapping | IntertrialRange) else "(number)"),
+]
+"""The interval between two trials: a number of ms, or a range."""
+
+
 class Timing(BaseModel):
     """Durations of a trial."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     fixation_ms: int = Field(default=200, ge=0, le=10_000, description="Fixation cross before each trial, in ms.")
+    intertrial_ms: IntertrialMs = Field(
+        default=0,
+        description=(
+            f"Blank screen between two trials, in ms: a number up to {LONGEST_INTERTRIAL_MS:,}, or `{{min: 500, max: "
+            "1500}` for a random interval before each trial. There is none before a trial that follows a page."
+        ),
+    )
     reading_ms: int = Field(
         default=0, ge=0, le=600_000, description="Time after onset during which no response is accepted, in ms."
     )
@@ -85,6 +119,22 @@ class Timing(BaseModel):
             "omitted."
         ),
     )
+
+    feedback_ms: int | None = Field(
+        default=None,
+        ge=500,
+        le=600_000,
+        description=(
+            "Time after which the feedback of a practice trial closes by itself, in ms. The participant cannot close "
+            "it earlier. If omitted, the participant continues with a button."
+        ),
+    )
+
+    @property
+    def mean_intertrial_ms(self) -> float:
+        """Mean of the intervals between trials, in ms."""
+        interval = self.intertrial_ms
+        return (interval.min + interval.max) / 2 if isinstance(interval, IntertrialRange) else interval
 
     @model_validator(mode="after")
     def _leaves_time_to_answer(self) -> "Timing":

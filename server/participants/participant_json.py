@@ -21,7 +21,7 @@ from experiment.participant_api import (
     SessionReply,
     StudyReply,
 )
-from experiment.plan import Phase
+from experiment.plan import Phase, intertrial_ms
 from experiment.records import Kind, Source, Status
 from experiment.study.definition import Study, consent_digest
 from experiment.study.recruitment import Exit, Exits
@@ -120,6 +120,7 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
         "fixation_ms": definition.timing.fixation_ms,
         "reading_ms": definition.timing.reading_ms,
         "deadline_ms": definition.timing.deadline_ms,
+        "feedback_ms": definition.timing.feedback_ms,
         "interrupted_trial": definition.resume.interrupted_trial,
         "demographics": [] if stored.has_demographics else _questions(stored),
         "breaks": {"before": break_positions(definition, trials), "page_html": page(plan.texts, breaks.page)}
@@ -145,6 +146,7 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
                 "phase": Phase.PRACTICE if trial.phase is Phase.PRACTICE else Phase.TEST,
                 "task": trial.item.task,
                 "content": shown_content(trial.item.content),
+                "intertrial_ms": intertrial_ms(definition.timing, stored.session.seed, trial.trial_index),
             }
             for trial in plan.trials
         ],

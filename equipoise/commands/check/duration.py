@@ -13,7 +13,7 @@ from batteries.tasks.keypress import Keypress
 from equipoise.commands.check.checklist import Point, failed, needs_attention, not_checked, passed
 from experiment.records import Source
 from experiment.study.definition import Study
-from experiment.study.timeline import deadline_ms_of
+from experiment.study.timeline import IntertrialRange, deadline_ms_of
 
 DECISION_S = 10
 """Assumed time to decide on a response after reading. A pilot replaces this assumption."""
@@ -93,17 +93,19 @@ def _n_words(item: Item) -> int:
 
 
 def _seconds(item: Item, study: Study) -> float:
-    """Return the time of one trial: fixation, screens, reading (at least `reading_ms`) and decision.
+    """Return the time of one trial: interval, fixation, screens, reading (at least `reading_ms`) and decision.
 
-    Reading and decision take at most the deadline.
+    Reading and decision take at most the deadline. Practice also takes the time of feedback that closes by itself.
     """
     timing, content = study.definition.timing, item.content
     read_s = max(_reading_s(item), timing.reading_ms / 1000)
     shown_s = KEYPRESS_S if item.task == Keypress.name else read_s + DECISION_S
-    deadline_ms = deadline_ms_of(timing, item.item_id in study.definition.practice, content)
+    is_practice = item.item_id in study.definition.practice
+    feedback_ms = timing.feedback_ms or 0 if is_practice and item.is_graded else 0
+    deadline_ms = deadline_ms_of(timing, is_practice, content)
     if deadline_ms is not None:
         shown_s = min(shown_s, deadline_ms / 1000)
-    return timing.fixation_ms / 1000 + _screens_s(content) + shown_s
+    return (timing.mean_intertrial_ms + timing.fixation_ms + feedback_ms) / 1000 + _screens_s(content) + shown_s
 
 
 def _screens_s(content: Mapping[str, Any]) -> float:
@@ -112,6 +114,11 @@ def _screens_s(content: Mapping[str, Any]) -> float:
     own_pace = [screen for screen in content.get("screens", ()) if screen["duration_ms"] is None]
     n_words = len(screen_words({"screens": own_pace}).split())
     return timed_s + 60 * n_words / READING_WORDS_PER_MINUTE + len(own_pace)
+
+
+def interval_words(interval: int | IntertrialRange) -> str:
+    """Return the interval between trials in words, such as `500 to 1500 ms`."""
+    return f"{interval.min} to {interval.max} ms" if isinstance(interval, IntertrialRange) else f"{interval} ms"
 
 
 def duration_point(study: Study) -> Point:
@@ -127,6 +134,8 @@ def duration_point(study: Study) -> Point:
     if problem := deadline_problem(study):
         return failed(subject, problem, "raise `timing.deadline_ms`, or shorten the questions.")
     own = f"fixations of {timing.fixation_ms} ms"
+    if timing.intertrial_ms:
+        own += f", intervals of {interval_words(timing.intertrial_ms)} between trials"
     if timing.reading_ms:
         own += f", a reading time of {timing.reading_ms / 1000:g} s"
     if timing.deadline_ms is not None:

@@ -1,10 +1,12 @@
 """Check of the laboratory's machine: screen, timing, keyboard and fonts."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from batteries.errors import InputError
 from equipoise.commands.store_access import StudyFolder, loaded
-from experiment.lab.hardware.machine_check import LEAST_SIZE_PX, check_machine, report, verdict_of
+from experiment.lab.frame_durations import durations_warning, frame_durations
+from experiment.lab.hardware.machine_check import LEAST_SIZE_PX, MachineFinding, check_machine, report, verdict_of
 from experiment.lab.hardware.psychopy_import import require_psychopy
 from experiment.lab.requirements import check_media, check_tasks, plays_sounds
 from experiment.lab.screens.text.fonts import font_for, missing_glyphs, texts_of
@@ -67,7 +69,19 @@ def lab_check(study: StudyFolder | None = None, setup: Setup | None = None) -> t
             findings = check_machine(window, inputs)
         else:
             findings = check_machine(window, inputs, _missing_glyphs(study), _least_size_px(study), plays_sounds(study))
+            findings.append(_durations_finding(study, window.frame_ms, window.pacing))
     return report(findings), verdict_of(findings) != "bad"
+
+
+def _durations_finding(study: Study, frame_ms: float, pacing: Literal["frames", "clock"]) -> MachineFinding:
+    """Return the durations of the study in frames, with a warning if some are not whole frames."""
+    if pacing == "clock":
+        return MachineFinding("Durations", "good", "timed by the clock, because flips do not wait for the screen")
+    if uneven := durations_warning(study, frame_ms):
+        found, _, advice = uneven.partition(" Fix: ")
+        return MachineFinding("Durations", "warning", found.rstrip("."), advice)
+    sentences = [each.sentence for each in frame_durations(study, frame_ms)]
+    return MachineFinding("Durations", "good", "; ".join(sentences) or "none")
 
 
 def _least_size_px(study: Study) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from equipoise.commands.lab.files import LabFiles, delete_withdrawn
 from equipoise.commands.lab.syncing_client import SyncingClient
 from equipoise.commands.lab.upload import upload_withdrawals
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded
+from experiment.lab.frame_durations import durations_warning
 from experiment.lab.hardware.psychopy_import import require_psychopy
 from experiment.lab.hardware.scanner import read_scanner
 from experiment.lab.requirements import check_device, check_media, check_tasks
@@ -143,6 +144,8 @@ def lab_run(
         machine.require(frames=setup.require_frames, ptb=setup.require_ptb)
         check_device(study, display.device)
         (warn if machine.is_degraded else inform)(before_the_visit(machine))
+        if uneven := durations_warning(study, display.device.frame_ms, machine.pacing):
+            warn(uneven)
         files = LabFiles(study, opened, visitor, display.events, display.log)
         session = LabSession(
             study,

@@ -1,4 +1,4 @@
-"""The images of a trial: the fixation cross, and the item of any task."""
+"""The images of a trial: the blank screen before it, the fixation cross, and the item of any task."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -17,6 +17,11 @@ from experiment.lab.screens.layout.sheet import INK, ItemSize, Sheet
 from experiment.lab.screens.question import changed_question, item_size, question
 from experiment.lab.screens.screen_before import screen_size
 from experiment.lab.screens.trial_header import TrialMoment
+
+
+def blank(sheet: Sheet) -> ScreenImage:
+    """Draw the screen between two trials, on which nothing is shown."""
+    return Canvas(sheet).picture()
 
 
 def fixation(sheet: Sheet) -> ScreenImage:

@@ -30,6 +30,7 @@ COLUMNS = {
     "item_id": "Item of the trial.",
 }
 LEVELS = {
+    "intertrial": "The blank screen between two trials appeared.",
     "fixation": "The fixation appeared.",
     "screen": "A screen before the stimulus appeared.",
     "stimulus": "The stimulus appeared.",

@@ -1,4 +1,4 @@
-/** A trial of our plugins: fixation, screens, then the stimulus until a response, then the question about confidence, and
+/** A trial of our plugins: blank interval, fixation, screens, then the stimulus until a response, then the question about confidence, and
  * in practice the server's feedback.
  */
 import type { JsPsych } from "jspsych";
@@ -8,7 +8,7 @@ import { askConfidence, simulatedConfidence } from "./confidence";
 import { type BuiltScreen, buildScreen, showScreens } from "./screens";
 import type { ConfidenceQuestion, Feedback, PlayedSound, Presentation, ResponseValue, Screen, Shown, TrialData } from "./saving/server-api";
 import { html } from "./pages/dom";
-import { keepFramesComing, showAfterFixation, untilFrameBetweenTrials } from "./timing/fixation";
+import { keepFramesComing, showAfterFixation, showInterval, simulatedInterval, untilFrameBetweenTrials, untilShownFor } from "./timing/fixation";
 import { askForOnset, type Onset, watchOnset } from "./timing/onset";
 import { inputOf } from "./timing/input-events";
 import { TrialSignals } from "./signals";
@@ -50,9 +50,13 @@ export interface GivenResponse<R extends ResponseValue> {
 }
 
 export interface TrialParameters extends TimeBounds {
+  /** The blank screen before the fixation; 0 for none. */
+  intertrial_ms: number;
   fixation_ms: number;
   frame_ms: number;
   continue_label: string;
+  /** The time after which the feedback closes by itself; null if the participant continues. */
+  feedback_ms: number | null;
   /** The screens before the question; undefined for a task without a stimulus. */
   screens?: Screen[];
   /** The question about confidence after the response; null if it is not asked. */
@@ -83,6 +87,8 @@ export async function runTrial<R extends ResponseValue>(
   simulated?: SimulatedParticipant,
 ): Promise<TrialData<R>> {
   const { frame_ms } = trial;
+  const interval = await showInterval(display, trial.intertrial_ms, frame_ms);
+  if (interval === null) return new Promise(() => {}); // the experiment was aborted
   const counted = new TrialSignals();
   const responseWindow = new ResponseWindow(() => counted.count("too_early"));
   const timeLeft = trial.deadline_ms === null || trial.window_ms != null ? null : new TimeLeft(trial.deadline_ms);
@@ -105,6 +111,7 @@ export async function runTrial<R extends ResponseValue>(
     },
     trial.fixation_ms,
     frame_ms,
+    interval.end_ms,
   );
   if (screens.length > 0) setTimeout(trial.on_shown);
   const before = await showScreens({ display, keyboard, screens, next: stimulus, start_ms, frame_ms, simulated });
@@ -149,7 +156,7 @@ export async function runTrial<R extends ResponseValue>(
     shown_at: new Date(Date.now() - (performance.now() - onset_ms)).toISOString(),
     onset_source,
     ...counted.record(rt_ms),
-    presentation: presentationOf(before.shown, removed?.(), stimulus.media?.played(onset_ms) ?? []),
+    presentation: presentationOf(interval.shown, before.shown, removed?.(), stimulus.media?.played(onset_ms)),
     ...NO_CONFIDENCE,
   };
   const asked = response === null ? null : trial.confidence;
@@ -164,15 +171,22 @@ export async function runTrial<R extends ResponseValue>(
       display.replaceChildren(stimulus.element);
       void keepFramesComing(stimulus.element);
     }
-    await showFeedback(stimulus, panel, feedback, trial.continue_label, simulated);
+    await showFeedback(stimulus, panel, feedback, trial, simulated);
   }
   await untilFrameBetweenTrials(); // the stimulus stays on the screen until the next fixation replaces it
   return data;
 }
 
-/** Returns the record of the screens, of the parts that have disappeared, and of the sounds; null if there are none. */
-function presentationOf(screens: Shown[], removed = { stimulus: null, mask: null } as RemovedParts, sounds: PlayedSound[]): Presentation | null {
-  return screens.length > 0 || removed.stimulus || sounds.length > 0 ? { screens, ...removed, sounds } : null;
+/** Returns the record of the interval, of the screens, of the parts that have disappeared, and of the sounds; null if there
+ * are none.
+ */
+export function presentationOf(
+  intertrial: Shown | null,
+  screens: Shown[] = [],
+  removed: RemovedParts = { stimulus: null, mask: null },
+  sounds: PlayedSound[] = [],
+): Presentation | null {
+  return intertrial || screens.length > 0 || removed.stimulus || sounds.length > 0 ? { intertrial, screens, ...removed, sounds } : null;
 }
 
 /** Makes the panel for the feedback. Until the feedback arrives, the panel says that the response is being checked. */
@@ -209,12 +223,12 @@ function markReading<R extends ResponseValue>({ element, controls }: Stimulus<R>
   }
 }
 
-/** Closes a stimulus and shows the feedback below it. Resolves when the participant continues. */
+/** Closes a stimulus and shows the feedback below it. Resolves when the participant continues, or after `feedback_ms`. */
 export function showFeedback<R extends ResponseValue>(
   stimulus: Stimulus<R>,
   panel: HTMLElement,
   feedback: TrialFeedback,
-  continue_label: string,
+  { continue_label, feedback_ms, frame_ms }: Pick<TrialParameters, "continue_label" | "feedback_ms" | "frame_ms">,
   simulated?: SimulatedParticipant,
 ): Promise<void> {
   stimulus.close();
@@ -228,8 +242,9 @@ export function showFeedback<R extends ResponseValue>(
     panel.append(html("ol", { class: "explanation", lang: TEXTS_LANGUAGE }, ...reasons));
   }
   if (feedback.note) panel.append(html("p", { lang: TEXTS_LANGUAGE }, feedback.note));
-  panel.append(button);
+  if (feedback_ms === null) panel.append(button);
   panel.scrollIntoView({ block: "nearest" });
+  if (feedback_ms !== null) return untilShownFor(panel, feedback_ms, frame_ms);
   button.focus({ preventScroll: true });
   return new Promise((resolve) => {
     button.addEventListener("click", ({ detail }) => detail > 1 || resolve());
@@ -239,7 +254,7 @@ export function showFeedback<R extends ResponseValue>(
 
 /** Returns the record of a trial in a data-only simulation, which shows nothing: the timing of a display without errors. */
 export function simulatedData<R extends ResponseValue>(jsPsych: JsPsych, trial: TrialParameters, response: R, withheld: R | null): TrialData<R> {
-  const { fixation_ms, frame_ms, reading_ms, deadline_ms, confidence } = trial;
+  const { intertrial_ms, fixation_ms, frame_ms, reading_ms, deadline_ms, confidence } = trial;
   const rt_ms = reading_ms + jsPsych.randomization.sampleExGaussian(500, 50, 1 / 150, true);
   const inTime = response !== withheld && (deadline_ms === null || rt_ms <= deadline_ms);
   const given = inTime ? response : withheld;
@@ -258,7 +273,7 @@ export function simulatedData<R extends ResponseValue>(jsPsych: JsPsych, trial: 
     onset_source: "presented",
     focus_lost: 0,
     signals: null,
-    presentation: null,
+    presentation: presentationOf(simulatedInterval(intertrial_ms, frame_ms)),
     ...(given !== null && confidence ? simulatedConfidence(jsPsych, confidence) : NO_CONFIDENCE),
   };
 }

@@ -79,7 +79,7 @@ export function sessionTimeline(study: Study, session: Session, surroundings: Su
 }
 
 /** Shows the feedback on the last practice trial again, if the participant left the page before the next trial began. */
-function feedbackAgain(session: Session, progress: SessionProgress, { bar, jsPsych }: Surroundings): Timeline {
+function feedbackAgain(session: Session, progress: SessionProgress, { bar, jsPsych, frames }: Surroundings): Timeline {
   const begun = begunTrial(session.session);
   const trial = begun?.answered && session.trials[begun.trial_index];
   const isLatest = begun && trial && isPractice(trial) && begun.trial_index < progress.next_trial_index;
@@ -87,21 +87,24 @@ function feedbackAgain(session: Session, progress: SessionProgress, { bar, jsPsy
   const { response, feedback } = begun.answered!;
   progress.practice = feedback.practice ?? null;
   const shown = withNote(feedback, progress);
-  if (trial.task === "jspsych") return [feedbackPage(() => shown)];
+  if (trial.task === "jspsych") return [feedbackPage(() => shown, session, frames)];
   const unlimited = { reading_ms: 0, deadline_ms: null }; // the feedback has no time limit
   const plugin = new PLUGINS[trial.task](jsPsych) as TrialPlugin<ResponseValue, TrialParameters>;
   const stimulus = (keyboard: HTMLElement) => plugin.stimulus({ ...trial.content, ...unlimited } as unknown as TrialParameters, keyboard);
-  return [{ type: FeedbackAgainPlugin, stimulus, response, feedback: shown, on_load: () => bar.showTrial(progress.position(trial)) }];
+  const { feedback_ms } = session;
+  const frame_ms = () => frames.used_ms;
+  return [{ type: FeedbackAgainPlugin, stimulus, response, feedback: shown, feedback_ms, frame_ms, on_load: () => bar.showTrial(progress.position(trial)) }];
 }
 
 /** Returns a page with the feedback on a trial of a published plugin. */
-function feedbackPage(feedback: () => TrialFeedback): TimelinePart {
+function feedbackPage(feedback: () => TrialFeedback, { feedback_ms }: Session, frames: FrameMeter): TimelinePart {
   const page = () => {
     const { message, note } = feedback();
     const words = [message, ...(note ? [note] : [])];
     return [html("div", {}, ...words.map((sentence) => html("p", { lang: TEXTS_LANGUAGE }, sentence))).outerHTML];
   };
-  return { type: PagePlugin, pages: page, buttons: [{ id: "feedback-continue", label: say("continue") }] };
+  const buttons = [{ id: "feedback-continue", label: say("continue") }];
+  return { type: PagePlugin, pages: page, buttons, closes_after_ms: feedback_ms, frame_ms: () => frames.used_ms };
 }
 
 /** Skips the interrupted trial if the study asks for it. A practice trial is always repeated. Returns true if a trial was
@@ -153,13 +156,11 @@ function step(trial: SessionTrial, session: Session, progress: SessionProgress, 
   // The welcome page or the instructions come before the first trial of a visit. After a failed round of practice, the
   // page before the next round is shown too.
   const isFirstOfVisit = trial === progress.trial && !progress.practice;
+  const pages = [...(isFirstOfVisit ? [] : pageBefore(trial, session, progress)), ...blockInstructions(trial, session, isFirstOfVisit)];
+  // The participant begins a trial after a page, so there is no interval.
+  const intertrial_ms = trial === progress.trial || pages.length > 0 ? 0 : trial.intertrial_ms;
   return {
-    timeline: [
-      ...(isFirstOfVisit ? [] : pageBefore(trial, session, progress)),
-      ...blockInstructions(trial, session, isFirstOfVisit),
-      loading(trial, surroundings),
-      trialDescription(trial, session, progress, surroundings),
-    ],
+    timeline: [...pages, loading(trial, surroundings), trialDescription({ ...trial, intertrial_ms }, session, progress, surroundings)],
     conditional_function: () => progress.trial === trial,
   };
 }
@@ -241,11 +242,13 @@ function ownTrial(trial: OwnTrial, session: Session, { frames }: Surroundings, r
   return {
     type: plugin,
     ...trial.content,
+    intertrial_ms: trial.intertrial_ms,
     fixation_ms: session.fixation_ms,
     frame_ms: () => frames.used_ms, // at the beginning of the trial
     reading_ms: session.reading_ms,
     deadline_ms: isPractice(trial) ? null : session.deadline_ms,
     confidence: session.confidence,
+    feedback_ms: session.feedback_ms,
     on_load: () => record.begin(),
     on_shown: () => record.remember(),
     on_finish: () => assets.release(trial.trial_index),
@@ -255,11 +258,12 @@ function ownTrial(trial: OwnTrial, session: Session, { frames }: Surroundings, r
 
 /** Returns a trial of a published plugin, after our fixation. In practice, a page with the feedback follows. */
 function foreignTrial(
-  { content, phase, trial_index }: ForeignSessionTrial,
-  { fixation_ms, confidence }: Session,
+  { content, phase, trial_index, intertrial_ms }: ForeignSessionTrial,
+  session: Session,
   { jsPsych, plugins, frames }: Surroundings,
   record: TrialRecord,
 ): TimelinePart {
+  const { fixation_ms, confidence } = session;
   const plugin = plugins.get(content.plugin)!;
   let foreign: ForeignTrial;
   let answered: TrialData;
@@ -275,7 +279,7 @@ function foreignTrial(
     on_start: (parameters: Record<string, unknown>) => {
       const files = new ParameterFiles(content.files ?? [], jsPsych);
       for (const name of Object.keys(content.parameters)) parameters[name] = files.shown(parameters[name]);
-      foreign = new ForeignTrial({ fixation_ms, frame_ms: frames.used_ms, parameters: content.parameters }, files, () => record.remember());
+      foreign = new ForeignTrial({ intertrial_ms, fixation_ms, frame_ms: frames.used_ms, parameters: content.parameters }, files, () => record.remember());
       record.begin();
     },
     on_finish: async (data: Record<string, unknown>) => {
@@ -291,7 +295,7 @@ function foreignTrial(
     frame_ms: () => frames.used_ms,
     on_finish: ({ confidence, confidence_rt_ms }: GivenConfidence) => respond({ ...answered, confidence, confidence_rt_ms }),
   };
-  const continuing = feedbackPage(() => feedback!);
+  const continuing = feedbackPage(() => feedback!, session, frames);
   const after: Timeline = [
     ...(confidence ? [asking] : []),
     ...(phase === "practice" ? [{ timeline: [continuing], conditional_function: () => feedback !== null }] : []),

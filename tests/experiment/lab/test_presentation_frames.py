@@ -7,6 +7,7 @@ import pytest
 from experiment.lab import presentation
 from experiment.lab.hardware.clock import Anchor
 from experiment.lab.presentation import present
+from experiment.records import Shown
 
 FRAME_MS = 10.0
 FRAME_NS = 10_000_000
@@ -74,6 +75,50 @@ def test_the_fixation_lasts_the_nearest_number_of_frames(presented, fixation_ms,
     assert onset.frame_intervals_ms == (FRAME_MS,) * n_frames
     assert onset.frames_dropped == 0
     assert onset.onset_ns == window.now_ns
+
+
+@pytest.mark.parametrize(("intertrial_ms", "n_frames"), [(50, 5), (54, 5), (1_000, 100), (10, 1), (6, 1)])
+def test_the_interval_lasts_the_nearest_number_of_frames(presented, intertrial_ms, n_frames):
+    window = FakeWindow()
+    onset = presented(window, fixation_ms=30, blank="blank", intertrial_ms=intertrial_ms)
+    assert window.shown == ["blank"] * n_frames + ["fixation"] * 3 + ["stimulus"]
+    assert onset.intertrial == Shown(duration_ms=10 * n_frames, frames=n_frames, frames_intended=n_frames)
+    assert (onset.fixation_frames, onset.fixation_ms, onset.frames_dropped) == (3, 30, 0)
+
+
+def test_an_interval_by_the_clock_has_its_exact_duration(presented):
+    window = FakeWindow("clock")
+    onset = presented(window, fixation_ms=30, blank="blank", intertrial_ms=512)
+    assert window.shown == ["blank", "fixation", "stimulus"]
+    assert onset.intertrial == Shown(duration_ms=512, frames=51, frames_intended=51)
+    assert onset.fixation_ms == 30
+
+
+def test_a_dropped_frame_does_not_make_the_interval_longer(presented):
+    window = FakeWindow(late_frames={2: 1})
+    onset = presented(window, blank="blank", intertrial_ms=50)
+    assert window.shown.count("blank") == 4
+    assert (onset.intertrial.frames, onset.intertrial.frames_intended) == (5, 5)
+    assert (onset.frames_dropped, onset.frame_intervals_ms) == (0, (10,) * 5)
+
+
+@pytest.mark.parametrize("pacing", ["frames", "clock"])
+def test_an_interval_without_a_fixation_is_followed_by_the_stimulus(presented, pacing):
+    seen = []
+    window = FakeWindow(pacing)
+    hooks = {"on_blank": [lambda at_ns: seen.append("blank")], "on_onset": [lambda at_ns: seen.append("stimulus")]}
+    onset = presented(window, fixation_ms=0, blank="blank", intertrial_ms=50, **hooks)
+    assert window.shown == (["blank"] * 5 if pacing == "frames" else ["blank"]) + ["stimulus"]
+    assert (onset.intertrial.duration_ms, onset.fixation_ms, seen) == (50, 0, ["blank", "stimulus"])
+
+
+@pytest.mark.parametrize("pacing", ["frames", "clock"])
+@pytest.mark.parametrize(("blank", "intertrial_ms"), [(None, 50.0), ("blank", 4.0), ("blank", 0.0)])
+def test_there_is_no_interval_of_less_than_half_a_frame(presented, pacing, blank, intertrial_ms):
+    window = FakeWindow(pacing)
+    onset = presented(window, blank=blank, intertrial_ms=intertrial_ms)
+    assert "blank" not in window.shown
+    assert onset.intertrial is None
 
 
 def test_a_dropped_frame_is_recorded_and_does_not_make_the_fixation_longer(presented):

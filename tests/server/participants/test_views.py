@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from batteries.items import Battery
 from experiment.load_study import load_study
-from experiment.plan import plan_session
+from experiment.plan import intertrial_ms, plan_session
 from experiment.study.definition import Study
 from server.app import create_app
 from server.security.secret_files import Secrets
@@ -261,6 +261,17 @@ def test_a_session_keeps_the_timing_and_debrief_it_began_with(
     after.http.set_cookie(cookie.key, cookie.value)
     assert after.http.get("/api/session").get_json()["fixation_ms"] == 200
     assert "What this was about" in after.complete().get_json()["debrief_html"]
+
+
+def test_each_trial_is_sent_with_its_interval_from_the_seed_of_the_session(
+    study_folder: Path, store: SqliteStore, edit: Any, participant_of: Any
+) -> None:
+    edit(study_folder / "study.yaml", "fixation_ms: 200", "fixation_ms: 200\n  intertrial_ms: {min: 500, max: 1500}")
+    study = load_study(study_folder)
+    session = participant_of(study, store).start().get_json()
+    ((seed,),) = rows(store, "SELECT seed FROM sessions")
+    planned = [intertrial_ms(study.definition.timing, seed, index) for index in range(len(session["trials"]))]
+    assert [trial["intertrial_ms"] for trial in session["trials"]] == planned
 
 
 def test_two_studies_on_one_machine_do_not_share_a_cookie(

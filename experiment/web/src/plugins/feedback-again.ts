@@ -13,6 +13,10 @@ const info = {
     response: { type: ParameterType.COMPLEX, default: undefined },
     /** The feedback on the response. */
     feedback: { type: ParameterType.COMPLEX, default: undefined },
+    /** Time after which the feedback closes by itself; null if the participant continues. */
+    feedback_ms: { type: ParameterType.FLOAT, default: null },
+    /** The display's frame interval. */
+    frame_ms: { type: ParameterType.FLOAT, default: 1000 / 60 },
   },
   data: {},
 } as const;
@@ -36,7 +40,11 @@ export default class FeedbackAgainPlugin implements JsPsychPlugin<Info> {
     display.replaceChildren(stimulus.element);
     window.scrollTo(0, 0);
     on_load();
-    await showFeedback(stimulus, feedbackPanel(), trial.feedback, say("continue"));
+    await showFeedback(stimulus, feedbackPanel(), trial.feedback, {
+      continue_label: say("continue"),
+      feedback_ms: trial.feedback_ms ?? null,
+      frame_ms: trial.frame_ms ?? 1000 / 60,
+    });
     return {};
   }
 }

@@ -3,6 +3,7 @@ import { html, nameByHeading } from "../pages/dom";
 import { type Illustration, illustration } from "../pages/illustrations";
 import { serverHtml } from "../pages/server-html";
 import { say, TEXTS_LANGUAGE } from "../pages/texts";
+import { untilShownFor } from "../timing/fixation";
 
 const info = {
   name: "page",
@@ -22,6 +23,10 @@ const info = {
         label: { type: ParameterType.STRING, default: undefined },
       },
     },
+    /** Time after which a single page closes by itself, without buttons; null if the participant continues. */
+    closes_after_ms: { type: ParameterType.FLOAT, default: null },
+    /** The display's frame interval. */
+    frame_ms: { type: ParameterType.FLOAT, default: 1000 / 60 },
     /** The drawing above the first page, or null. */
     drawing: { type: ParameterType.STRING, default: null },
   },
@@ -55,7 +60,8 @@ export default class PagePlugin implements JsPsychPlugin<Info> {
 
   trial(display: HTMLElement, trial: Trial, on_load: () => void = () => {}): Promise<PageData> {
     const { pages } = trial;
-    const lastButtons = trial.buttons as Button[];
+    const closes_after_ms = trial.closes_after_ms ?? null;
+    const lastButtons = closes_after_ms === null ? (trial.buttons as Button[]) : [];
     const keyboard = this.jsPsych.getDisplayContainerElement();
     const start_ms = performance.now();
 
@@ -99,6 +105,8 @@ export default class PagePlugin implements JsPsychPlugin<Info> {
       keyboard.addEventListener("keydown", onKey);
       show(0);
       on_load();
+      const page = display.querySelector("article")!;
+      if (closes_after_ms !== null) void untilShownFor(page, closes_after_ms, trial.frame_ms ?? 1000 / 60).then(() => press(""));
     });
   }
 

@@ -5,9 +5,10 @@ import * as jsPsychModule from "jspsych";
 import { type JsPsychPlugin, ParameterType } from "jspsych";
 import type { ParameterFiles } from "../assets/parameter-files";
 import { withReferences } from "../saving/parameter-references";
-import { ApiError, type Study, type TrialData } from "../saving/server-api";
+import { ApiError, type Shown, type Study, type TrialData } from "../saving/server-api";
 import { html } from "../pages/dom";
-import { type Fixation, showAfterFixation } from "../timing/fixation";
+import { presentationOf } from "../run-trial";
+import { type Fixation, showAfterFixation, showInterval, simulatedInterval } from "../timing/fixation";
 import { askForOnset, type Onset, watchOnset } from "../timing/onset";
 import { beganAt_ms, inputOf } from "../timing/input-events";
 import { TrialSignals } from "../signals";
@@ -58,6 +59,7 @@ export class ForeignTrial {
   private signals = new TrialSignals();
   private lastInput: Event | null = null;
   private listening = new AbortController();
+  private intertrial: Shown | null = null;
   private fixation: Fixation | null = null;
   private display: HTMLElement | null = null;
   private onset: (() => Promise<Onset>) | null = null;
@@ -66,7 +68,7 @@ export class ForeignTrial {
   private visible_ms = 0;
 
   constructor(
-    private trial: { fixation_ms: number; frame_ms: number; parameters: Record<string, unknown> },
+    private trial: { intertrial_ms: number; fixation_ms: number; frame_ms: number; parameters: Record<string, unknown> },
     private files: ParameterFiles,
     private onShown: () => void,
   ) {
@@ -90,8 +92,14 @@ export class ForeignTrial {
    * because the result can be a promise for the end of the trial.
    */
   async begin<T>(display: HTMLElement, show: () => T): Promise<{ result: T }> {
-    const { fixation_ms, frame_ms } = this.trial;
-    this.fixation = await showAfterFixation(display, () => ({ element: html("div"), ready: this.files.ready }), fixation_ms, frame_ms);
+    const { intertrial_ms, fixation_ms, frame_ms } = this.trial;
+    const interval = await showInterval(display, intertrial_ms, frame_ms);
+    if (interval === null) return new Promise(() => {}); // the experiment was aborted
+    this.intertrial = interval.shown;
+    this.signals.stop();
+    this.signals = new TrialSignals(); // the signals of the interval belong to no trial
+    const build = () => ({ element: html("div"), ready: this.files.ready });
+    this.fixation = await showAfterFixation(display, build, fixation_ms, frame_ms, interval.end_ms);
     this.visible_ms = this.fixation.end_ms + frame_ms;
     // This is still the frame in which the cross disappears.
     this.called_ms = performance.now();
@@ -118,6 +126,8 @@ export class ForeignTrial {
     if (this.display) this.display.translate = true; // pages to read may be translated
     this.display?.classList.remove(LAYOUT);
     const { end_ms: _, ...fixation } = this.fixation ?? simulatedFixation(this.trial);
+    const { intertrial_ms, frame_ms } = this.trial;
+    const intertrial = this.fixation ? this.intertrial : simulatedInterval(intertrial_ms, frame_ms);
     const { onset_ms, onset_source } = (await this.onset?.()) ?? { onset_ms: performance.now(), onset_source: "painted" };
     const rt_ms = typeof data["rt"] === "number" ? Math.max(0, data["rt"] - (onset_ms - this.called_ms)) : null;
     const recorded = Object.fromEntries(Object.entries(data).filter(([name]) => !ADDED_BY_JSPSYCH.includes(name)));
@@ -128,11 +138,11 @@ export class ForeignTrial {
       input: this.lastInput && inputOf(this.lastInput),
       rt_ms: rt_from_onset_ms,
       ...fixation,
-      frame_ms: this.trial.frame_ms,
+      frame_ms,
       shown_at: new Date(Date.now() - (performance.now() - onset_ms)).toISOString(),
       onset_source,
       ...this.signals.record(rt_from_onset_ms),
-      presentation: null,
+      presentation: presentationOf(intertrial),
       confidence: null,
       confidence_rt_ms: null,
     };

@@ -24,6 +24,8 @@ export const questionParameters = {
 } as const;
 
 export const trialParameters = {
+  /** Duration of the blank screen before the fixation, in ms; rounded to whole frames of the display. 0 for none. */
+  intertrial_ms: { type: ParameterType.FLOAT, default: 0 },
   /** Duration of the fixation cross, in ms; rounded to whole frames of the display. */
   fixation_ms: { type: ParameterType.FLOAT, default: 200 },
   /** The display's frame interval, in ms, from `measureFrameInterval_ms`. */
@@ -42,6 +44,8 @@ export const trialParameters = {
    * `note` below the feedback.
    */
   on_response: { type: ParameterType.FUNCTION, default: () => Promise.resolve(null) },
+  /** Time after which the feedback closes by itself, in ms; null if the participant continues with a button. */
+  feedback_ms: { type: ParameterType.FLOAT, default: null },
   /** The label of the button that ends the feedback. */
   continue_label: { type: ParameterType.STRING, default: say("continue") },
 } as const;
@@ -83,7 +87,7 @@ export const trialData = {
    * `away_ms`: time for which the page was hidden or without focus, in ms.
    */
   signals: { type: ParameterType.OBJECT },
-  /** The actual timing of screens, parts and sounds: {screens, stimulus, mask, sounds}. Each of the first three has
+  /** The actual timing of the interval, screens, parts and sounds: {intertrial, screens, stimulus, mask, sounds}. Each of the first four has
    * `duration_ms`, `frames` and `frames_intended`. Each sound has `part` (its position among the parts of the stimulus),
    * `onset_ms` (time from stimulus onset until the sound reached the output; null if it never played) and `latency_ms` (the
    * delay of the output that the browser reports). Null if the trial has none.

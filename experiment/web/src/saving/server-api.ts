@@ -217,7 +217,8 @@ export interface JsPsychContent {
 /** The server sends an attention check as a test question, so that the browser cannot recognize it. */
 export type Phase = "practice" | "test";
 
-export type SessionTrial = { trial_index: number; phase: Phase } & (
+/** `intertrial_ms` is the interval between the trial before and this trial; there is none if a page comes before it. */
+export type SessionTrial = { trial_index: number; phase: Phase; intertrial_ms: number } & (
   | { task: "multiple_choice"; content: MultipleChoiceContent }
   | { task: "rating"; content: RatingContent }
   | { task: "ranking"; content: RankingContent }
@@ -273,6 +274,8 @@ export type Session = {
   reading_ms: number;
   /** Time after onset at which a test question ends without a response; null for no limit. */
   deadline_ms: number | null;
+  /** Time after which feedback closes by itself; null if the participant continues. */
+  feedback_ms: number | null;
   /** Show the interrupted trial again, or skip it. */
   interrupted_trial: "repeat" | "skip";
   /** The unanswered questions about the participant. */
@@ -333,6 +336,8 @@ export interface Shown {
 
 /** The actual timing of a trial's screens and sounds. */
 export interface Presentation {
+  /** The blank screen between the trial before and this trial; null if there was none. */
+  intertrial: Shown | null;
   screens: Shown[];
   /** The stimulus, if it disappeared before the response. */
   stimulus: Shown | null;
@@ -389,7 +394,7 @@ export interface TrialData<R extends ResponseValue = ResponseValue> extends Tria
   missing: "deadline" | "too_large" | null;
   input: Input | null;
   signals: Signals | null;
-  /** Null if the trial has neither screens, nor timed parts, nor sounds. */
+  /** Null if the trial has neither an interval before it, nor screens, nor timed parts, nor sounds. */
   presentation: Presentation | null;
   /** The confidence in the response; null if it was not asked. */
   confidence: number | null;

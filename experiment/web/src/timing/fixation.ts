@@ -4,6 +4,8 @@
  * clock of `event.timeStamp`. A timer would be late by a random time of one frame or more.
  */
 import { html } from "../pages/dom";
+import type { Shown } from "../saving/server-api";
+import { FramesShown } from "./frames-shown";
 
 /** Waits for the next animation frame. Resolves with its time stamp, before the frame is painted. */
 export const nextFrame = () => new Promise<number>(requestAnimationFrame);
@@ -67,20 +69,66 @@ interface Replacement {
   prepare?: (onset_ms: number) => void;
 }
 
+/** Shows a blank screen between two trials, for the number of frames nearest to `intertrial_ms`. Resolves in the frame that
+ * ends it, before the frame is painted, with the record and the time stamp of this frame. The record is null without an
+ * interval. Resolves with null if the experiment was aborted.
+ */
+export async function showInterval(
+  display: HTMLElement,
+  intertrial_ms: number,
+  frame_ms: number,
+): Promise<{ shown: Shown | null; end_ms: number | null } | null> {
+  if (Math.round(intertrial_ms / frame_ms) === 0) return { shown: null, end_ms: null };
+  const start_ms = frameBeingMade_ms ?? (await freshFrame());
+  const blank = html("div", { id: "intertrial", "aria-hidden": "true" });
+  display.replaceChildren(blank);
+  window.scrollTo(0, 0);
+  const frames = new FramesShown(start_ms, frame_ms, intertrial_ms);
+  let stamp_ms = start_ms;
+  while (!frames.isOver(stamp_ms)) {
+    stamp_ms = await nextFrame();
+    if (!blank.isConnected) {
+      frames.stop();
+      return null;
+    }
+  }
+  return { shown: frames.end(stamp_ms), end_ms: stamp_ms };
+}
+
+/** Resolves when an element, which was just added, has been on the screen for `duration_ms`, except for the last frame. The
+ * next frame can then remove it. Never resolves if the experiment was aborted.
+ */
+export async function untilShownFor(element: HTMLElement, duration_ms: number, frame_ms: number): Promise<void> {
+  const start_ms = await freshFrame();
+  const frames = new FramesShown(start_ms, frame_ms, duration_ms);
+  let stamp_ms = start_ms;
+  while (element.isConnected && !frames.isOver(stamp_ms + frame_ms)) stamp_ms = await nextFrame();
+  frames.stop();
+  if (!element.isConnected) return new Promise(() => {});
+}
+
+/** Returns the record of an interval on a display without errors. */
+export function simulatedInterval(intertrial_ms: number, frame_ms: number): Shown | null {
+  const frames = Math.round(intertrial_ms / frame_ms);
+  return frames === 0 ? null : { duration_ms: frames * frame_ms, frames, frames_intended: frames };
+}
+
 /** Shows the fixation cross for the number of frames nearest to `fixation_ms`. The stimulus replaces the cross within one
  * frame. The stimulus is built completely while the cross is on the screen, so that building delays nothing. A picture that
- * is not decoded in time makes the fixation longer, and the record says so.
+ * is not decoded in time makes the fixation longer, and the record says so. The cross appears in the present frame if
+ * `now_ms` is its time stamp; if it is null, in a coming frame.
  */
 export async function showAfterFixation(
   display: HTMLElement,
   build: () => Replacement,
   fixation_ms: number,
   frame_ms: number,
+  now_ms: number | null,
 ): Promise<Fixation> {
   const target_frames = Math.round(fixation_ms / frame_ms);
   const cross = html("div", { id: "fixation", "aria-hidden": "true" }, "+");
 
-  const start_ms = frameBeingMade_ms ?? (await freshFrame());
+  const start_ms = now_ms ?? frameBeingMade_ms ?? (await freshFrame());
   if (target_frames > 0) {
     display.replaceChildren(cross);
     window.scrollTo(0, 0);

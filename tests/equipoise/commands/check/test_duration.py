@@ -6,7 +6,7 @@ from batteries.tasks import READING_WORDS_PER_MINUTE
 from equipoise.commands.check.checklist import Verdict
 from equipoise.commands.check.duration import DECISION_S, duration_point, estimated_duration, stated_minutes
 from experiment.study.definition import Study
-from experiment.study.timeline import Resume, Timing
+from experiment.study.timeline import IntertrialRange, Resume, Timing
 from tests.equipoise.commands.check.studies import choice, with_entries, with_items, with_texts, with_timeline
 
 N_WORDS = READING_WORDS_PER_MINUTE // 2
@@ -41,12 +41,32 @@ def test_the_timing_of_the_study_is_part_of_the_duration(one_page: Study) -> Non
     with_fixation = estimated_duration(with_entries(one_page, timing=Timing(fixation_ms=6000)))
     assert with_fixation is not None
     assert with_fixation.minutes == pytest.approx(1.5 + 2 * (DECISION_S + 6) / 60)
+    jittered = Timing(fixation_ms=0, intertrial_ms=IntertrialRange(min=2000, max=4000))
+    with_intervals = estimated_duration(with_entries(one_page, timing=jittered))
+    assert with_intervals is not None
+    assert with_intervals.minutes == pytest.approx(1.5 + 2 * (DECISION_S + 3) / 60)
+    practice = with_entries(one_page, practice=("q1",), timing=Timing(fixation_ms=0, feedback_ms=6000))
+    plain = with_entries(practice, timing=Timing(fixation_ms=0))
+    with_feedback, without = estimated_duration(practice), estimated_duration(plain)
+    assert with_feedback is not None and without is not None
+    # In this study, q1 is a practice item and a test item.
+    assert with_feedback.minutes == pytest.approx(without.minutes + 2 * 6 / 60)
     long_reading = estimated_duration(with_entries(one_page, timing=Timing(fixation_ms=0, reading_ms=60_000)))
     assert long_reading is not None
     assert long_reading.minutes == pytest.approx(0.5 + 2 * (60 + DECISION_S) / 60)
     deadline = estimated_duration(with_entries(one_page, timing=Timing(fixation_ms=0, deadline_ms=15_000)))
     assert deadline is not None
     assert deadline.minutes == pytest.approx(0.5 + 2 * 15 / 60)
+
+
+@pytest.mark.parametrize(
+    ("interval", "words"),
+    [(500, "intervals of 500 ms between"), (IntertrialRange(min=500, max=1500), "intervals of 500 to 1500 ms between")],
+)
+def test_the_point_names_the_intervals(sample_study: Study, interval: int | IntertrialRange, words: str) -> None:
+    point = duration_point(with_entries(sample_study, timing=Timing(intertrial_ms=interval)))
+    assert words in point.found
+    assert "intervals" not in duration_point(sample_study).found
 
 
 def test_the_point_names_the_reading_speed_and_its_source(sample_study: Study) -> None:

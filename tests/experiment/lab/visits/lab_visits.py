@@ -24,7 +24,7 @@ from experiment.lab.session_files.psychopy_log import PsychoPyLog
 from experiment.lab.timing_summary import MachineTiming
 from experiment.lab.trial import Escaped
 from experiment.lab.visit_events import VisitEvents
-from experiment.records import LabDevice
+from experiment.records import LabDevice, Shown
 from experiment.study.event_codes import EventCodes
 from server.store.sql.lab_sessions import trials_of
 
@@ -136,6 +136,8 @@ class FakeDisplay:
     early: int = 0
     n_focus_lost: int = 0
     onsets: list = field(default_factory=list)
+    intervals_ms: list = field(default_factory=list)
+    """The interval before each presentation of a trial; None if there was none."""
     pressed: list = field(default_factory=list)
     n_typed: int = 0
     answers: list = field(default_factory=list)
@@ -193,8 +195,12 @@ class FakeDisplay:
         assert self.n_typed < MOST_PRESSES, f"no screen follows: {self.seen[-1]}"
         return self.press(picture, (), until_ms) if is_asked(self) else self.person(self)
 
-    def fixate(self, fixation, screens, stimulus, fixation_ms, trial, item):
+    def fixate(self, fixation, screens, stimulus, fixation_ms, intertrial, trial, item):
         self.events.begin_trial(trial, item)
+        self.intervals_ms.append(intertrial and intertrial.duration_ms)
+        if intertrial:
+            assert not intertrial.picture.written, "the screen between two trials is blank"
+            self.events.at_flip("intertrial")(time.perf_counter_ns())
         self.events.at_flip("fixation")(time.perf_counter_ns())
         self.see(stimulus[0].picture)
         self.events.at_flip("stimulus")(time.perf_counter_ns())
@@ -204,6 +210,7 @@ class FakeDisplay:
             onset_ns=n,
             shown_at=now.replace(microsecond=now.microsecond // 1000 * 1000),
             frame_intervals_ms=(16.5,) * n,
+            intertrial=intertrial and Shown(duration_ms=intertrial.duration_ms + 0.5, frames=n, frames_intended=n),
             **self.timing_of(n),
         )
         self.onsets.append(onset)
