@@ -79,6 +79,7 @@ class Screens:
 
             walker = Walker(visitor, "mouse", stage, answer)
             walker.to("demographics")
+            self._stage(page, "whole", "demographics")
             page.locator("#question-age").fill("twelve")
             page.locator("#demographics-done").click()
             self._show(page, "whole-demographics-mistake")

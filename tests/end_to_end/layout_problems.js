@@ -29,5 +29,23 @@
     const isMeant = width <= 1 || one.closest("pre, table");
     if (!isMeant && (left < -1 || right > clientWidth + 1)) problems.push(`cut off: ${start(one)}`);
   }
+
+  for (const button of seen(":is(#contact-dialog, #rules-dialog)[open] .buttons button")) {
+    const { top, bottom } = box(button.closest("dialog"));
+    if (box(button).top < top || box(button).bottom > Math.min(bottom, innerHeight)) problems.push(`out of sight: ${start(button)}`);
+  }
+  for (const words of seen(".rating-point > .rating-words")) {
+    const isRow = getComputedStyle(words.parentElement).flexDirection === "row";
+    const isOneWord = !/\s/.test(words.textContent);
+    if (isRow && !isOneWord && box(words).top >= box(words.previousElementSibling).bottom) problems.push(`below its number: ${start(words)}`);
+  }
+  const letters = (one) => parseFloat(getComputedStyle(one).fontSize);
+  for (const code of seen(".code")) {
+    if (letters(code) < letters(document.documentElement)) problems.push(`smaller than the text: ${start(code)}`);
+  }
+  for (const entry of seen(".recall-entry")) {
+    const [outer, inner] = [box(entry.parentElement), box(entry)];
+    if (inner.left < outer.left + 4 || inner.right > outer.right - 4) problems.push(`at the border: ${start(entry)}`);
+  }
   return problems;
 }
