@@ -1,5 +1,5 @@
-/** A trial of our plugins: blank interval, fixation, screens, then the stimulus until a response, then the question about confidence, and
- * in practice the server's feedback.
+/** A trial of our plugins: blank interval, fixation, screens, then the stimulus until a response, then the question about
+ * confidence, and in practice the server's feedback.
  */
 import type { JsPsych } from "jspsych";
 import type { StimulusParts } from "./assets/stimulus-parts";
