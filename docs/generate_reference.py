@@ -199,7 +199,10 @@ print(eq.audit("table.csv")[["row", "check", "verdict"]])""",
         ("power", "audit", "audit_table"),
     ),
     ("Coding of open answers", "", ("coding_new", "coding_agreement", "coding_refresh")),
-    ("Laboratory", "", ("lab_run", "lab_check", "lab_upload", "Visitor", "Setup", "Kind")),
+    ("Laboratory", "", (
+        "lab_run", "lab_check", "lab_codes", "lab_flashes", "lab_photodiode", "lab_upload", "FlashSeries", "Visitor",
+        "Setup", "Kind",
+    )),
 )  # fmt: skip
 """The groups of public names: heading, example and names. The laboratory needs a window, and
 the coding needs coders, so they have no examples.

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from equipoise.commands.jspsych_plugins import jspsych_plugins as jspsych_plugins
     from equipoise.commands.lab.check import Setup as Setup
     from equipoise.commands.lab.check import lab_check as lab_check
+    from equipoise.commands.lab.codes import lab_codes as lab_codes
+    from equipoise.commands.lab.photodiode import lab_flashes as lab_flashes
+    from equipoise.commands.lab.photodiode import lab_photodiode as lab_photodiode
     from equipoise.commands.lab.run import lab_run as lab_run
     from equipoise.commands.lab.upload import lab_upload as lab_upload
     from equipoise.commands.models.imports import models_import as models_import
@@ -79,6 +82,7 @@ if TYPE_CHECKING:
     from equipoise.commands.store.study_changes import exclude as exclude
     from equipoise.commands.store.study_changes import revise as revise
     from equipoise.commands.store.withdraw import withdraw as withdraw
+    from experiment.lab.photodiode.flashes import FlashSeries as FlashSeries
     from experiment.lab.session import Visitor as Visitor
     from experiment.load_study import load_study as load_study
     from experiment.models.baselines import run_baseline as run_baseline
@@ -118,6 +122,9 @@ _COMMANDS = {
     "import_data": "equipoise.commands.import_data",
     "jspsych_plugins": "equipoise.commands.jspsych_plugins",
     "lab_check": "equipoise.commands.lab.check",
+    "lab_codes": "equipoise.commands.lab.codes",
+    "lab_flashes": "equipoise.commands.lab.photodiode",
+    "lab_photodiode": "equipoise.commands.lab.photodiode",
     "lab_run": "equipoise.commands.lab.run",
     "lab_upload": "equipoise.commands.lab.upload",
     "links": "equipoise.commands.store.identities",
@@ -154,6 +161,7 @@ _COMMANDS = {
 
 _PARTS = {
     "Battery": "batteries.items",
+    "FlashSeries": "experiment.lab.photodiode.flashes",
     "InputError": "batteries.errors",
     "Item": "batteries.items",
     "Kind": "experiment.records",

@@ -245,10 +245,10 @@ def codes(study: Path, trigger: str | None) -> None:
 
     The codes are those that `event_codes` in study.yaml defines.
     """
-    from equipoise.commands.lab.codes import codes_csv, rehearse_codes
+    from equipoise.commands.lab.codes import lab_codes, rehearse_codes
 
     if trigger is None:
-        click.echo(codes_csv(study), nl=False)
+        click.echo(lab_codes(study), nl=False)
         return
     n_codes = rehearse_codes(study, trigger, click.echo)
     click.echo(f"Codes sent: {n_codes:,}. Compare them with the recording.")

@@ -50,6 +50,10 @@ NOT_RUN = {
     r"equipoise models import my-study logs/\*\.eval": "tests/equipoise/test_inspect_tasks.py makes and imports logs.",
     r"inspect view .*": "It opens a viewer and does not end.",
     r"equipoise lab check .*": "It needs a screen; tests/experiment/lab run the machine check in a window.",
+    r"equipoise lab (flashes|photodiode) .*": "It needs a screen and a recording; tests/experiment/lab/photodiode run "
+    "these commands.",
+    r"equipoise lab codes .*--trigger .*": "It needs a serial port; tests/equipoise/commands/test_lab_codes.py "
+    "sends the codes to a file.",
     r"equipoise lab .*--server https://.*": "It needs a server at this address; tests/experiment/lab/visits upload to "
     "a server.",
     r"equipoise serve .*--store '?postgresql://.*|createdb .*": "It needs a database server at this address; "

@@ -16,13 +16,18 @@ INTERVAL_S = 0.5
 """Time between two codes of a rehearsal, in s, so that a technician can follow them on the recording."""
 
 
-def codes_csv(study: StudyFolder) -> str:
-    """Return the event codes of a study as CSV, one row for each code and meaning.
+def lab_codes(study: StudyFolder) -> str:
+    """Return the event codes of a study as CSV.
 
     Parameters
     ----------
     study
         The study.
+
+    Returns
+    -------
+    str
+        A table with one row for each code and meaning.
 
     Raises
     ------

@@ -87,7 +87,7 @@ def lab_photodiode(
     rate_hz: float | None = None,
     output: str | Path | None = None,
 ) -> str:
-    """Measure the delay and the durations of a screen in the recording of a photodiode. Return the report.
+    """Measure the delay and the durations of a screen in the recording of a photodiode.
 
     Parameters
     ----------
@@ -100,6 +100,11 @@ def lab_photodiode(
     output
         Folder for the table of all flashes (`flashes-measured.csv`) and the figure (`screen-timing.svg` and `.pdf`);
         None to write no files.
+
+    Returns
+    -------
+    str
+        The report for a technician.
 
     Raises
     ------

@@ -434,6 +434,7 @@ def test_a_served_plan_has_neither_keys_nor_factors_nor_ids(app: Flask, sample_s
         served = newcomer.start().get_json()
         assert collect(served["trials"]) == {
             "trial_index", "phase", "task", "content", "size", "atoms", "entry", "text", "prompt", "options",
+            "intertrial_ms",
         }  # fmt: skip
         assert not [item.item_id for item in sample_study.battery.items if item.item_id in json.dumps(served)]
 
