@@ -1,13 +1,14 @@
 """The laboratory's timing: response times against injected key presses, fixation durations, and the cost of images.
 
     python benchmarks/lab_timing.py
-    python benchmarks/lab_timing.py --trials 200
+    python benchmarks/lab_timing.py --trials 30
 
 A window on a virtual display (Xvfb) shows a fixation of 200 ms and a stimulus. A second process presses a key by XTEST,
 100 to 300 ms after the onset that the window reports. Both processes use the system's monotonic clock. The error is the
 recorded response time minus the time from the onset to the press. A virtual display has no refresh, so the clock paces
-the fixations. The script then measures the cost of preparing and showing an image at three sizes, with software
-rendering.
+the fixations; at 60 and 144 Hz, the flips wait for an imitated screen. Each condition is measured on a quiet machine
+and with one busy core. The script then measures the cost of preparing and showing an image at three sizes, with
+software rendering.
 
 Needs Linux, root, Xvfb and PsychoPy. Prints tables, and one JSON line last.
 """
@@ -21,12 +22,15 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 
+from benchmarks.busy_core import busy_core
 from tests.experiment.lab.xvfb import Fingers, VirtualScreen, missing, virtual_screen
 
 FIXATION_MS = 200.0
 SIZES_PX = ((1024, 768), (1920, 1080), (3840, 2160))
+SCREENS_HZ = (None, 60, 144)
 PRESS_AFTER_S = (0.1, 0.3)
 KEY = "2"
 
@@ -36,15 +40,20 @@ class Timing:
     """Accuracy of trials' timing with one keyboard backend."""
 
     backend: str
+    screen: str
+    """The imitated screen, such as `60 Hz`, or `none` if the clock times the fixations."""
+    machine: str
     pacing: str
     n_trials: int
     rt_error_ms: float
     """Mean of recorded minus injected response time."""
     rt_error_sd_ms: float
-    rt_error_max_ms: float
+    rt_error_least_ms: float
+    rt_error_most_ms: float
     fixation_error_ms: float
-    """Mean of shown minus intended duration."""
+    """Mean of shown minus intended duration, which is a whole number of frames of an imitated screen."""
     fixation_error_sd_ms: float
+    fixation_error_most_ms: float
     within_a_frame: float
     """Share of fixations within one frame of the intended duration."""
 
@@ -59,12 +68,28 @@ class Cost:
     flip_ms: float
 
 
-def measure_trials(screen: VirtualScreen, backend: str, n_trials: int, seed: int = 1) -> Timing:
-    """Run trials in a window and inject key presses from another process."""
+def measure_trials(
+    screen: VirtualScreen, backend: str, n_trials: int, seed: int = 1, hz: int | None = None, is_busy: bool = False
+) -> Timing:
+    """Run trials in a window and inject key presses from another process.
+
+    Parameters
+    ----------
+    screen, backend, n_trials, seed
+        The virtual screen, what reads the keyboard, and the number and the seed of the trials.
+    hz
+        Refresh rate of the imitated screen; None for no refresh.
+    is_busy
+        True to keep one core busy.
+    """
     delays = random.Random(seed)
     rt_errors_ms: list[float] = []
     fixations_ms: list[float] = []
-    with screen.start("trials", backend, str(n_trials)) as program, closing(Fingers(screen.display)) as fingers:
+    with (
+        busy_core(is_busy),
+        screen.start("trials", backend, str(n_trials), str(hz or "")) as program,
+        closing(Fingers(screen.display)) as fingers,
+    ):
         opened = program.reply()
         for _ in range(n_trials):
             onset = program.reply()
@@ -74,16 +99,21 @@ def measure_trials(screen: VirtualScreen, backend: str, n_trials: int, seed: int
             assert press["name"] == KEY, press
             rt_errors_ms.append(press["rt_ms"] - (pressed_ns - onset["onset_ns"]) / 1e6)
             fixations_ms.append(onset["fixation_ms"])
-    errors_ms = [fixation_ms - FIXATION_MS for fixation_ms in fixations_ms]
+    intended_ms = FIXATION_MS if hz is None else round(FIXATION_MS / 1000 * hz) * 1000 / hz
+    errors_ms = [fixation_ms - intended_ms for fixation_ms in fixations_ms]
     return Timing(
         backend=opened["backend"],
+        screen="none" if hz is None else f"{hz} Hz",
+        machine="one core busy" if is_busy else "quiet",
         pacing=opened["pacing"],
         n_trials=n_trials,
         rt_error_ms=statistics.fmean(rt_errors_ms),
         rt_error_sd_ms=statistics.stdev(rt_errors_ms),
-        rt_error_max_ms=max(rt_errors_ms, key=abs),
+        rt_error_least_ms=min(rt_errors_ms),
+        rt_error_most_ms=max(rt_errors_ms),
         fixation_error_ms=statistics.fmean(errors_ms),
         fixation_error_sd_ms=statistics.stdev(errors_ms),
+        fixation_error_most_ms=max(errors_ms, key=abs),
         within_a_frame=sum(abs(error_ms) <= opened["frame_ms"] for error_ms in errors_ms) / n_trials,
     )
 
@@ -98,13 +128,16 @@ def measure_cost(screen: VirtualScreen) -> Cost:
 def main() -> None:
     """Measure all, and print it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=200, help="with each keyboard backend (default: 200)")
+    parser.add_argument("--trials", type=int, default=100, help="in each condition (default: 100)")
     n_trials = parser.parse_args().trials
     if lacking := missing():
         parser.exit(1, f"This needs {lacking}.\n")
     with tempfile.TemporaryDirectory() as home:
         with virtual_screen(Path(home), SIZES_PX[0]) as screen:
-            timings = [measure_trials(screen, backend, n_trials) for backend in ("ptb", "event")]
+            conditions = product((False, True), SCREENS_HZ, ("ptb", "event"))
+            timings = [
+                measure_trials(screen, backend, n_trials, hz=hz, is_busy=is_busy) for is_busy, hz, backend in conditions
+            ]
         costs = []
         for size_px in SIZES_PX:
             with virtual_screen(Path(home), size_px) as screen:
@@ -115,8 +148,8 @@ def main() -> None:
 
 
 def _table(rows: Sequence[Timing] | Sequence[Cost]) -> str:
-    head = " ".join(f"{name:>18}" for name in asdict(rows[0]))
-    body = [" ".join(f"{_cell(value):>18}" for value in asdict(row).values()) for row in rows]
+    head = " ".join(f"{name:>22}" for name in asdict(rows[0]))
+    body = [" ".join(f"{_cell(value):>22}" for value in asdict(row).values()) for row in rows]
     return "\n".join([head, *body, ""])
 
 

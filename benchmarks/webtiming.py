@@ -32,11 +32,10 @@ import random
 import shutil
 import socket
 import statistics
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -45,6 +44,7 @@ from typing import Any
 from playwright.async_api import async_playwright
 
 from benchmarks import ours
+from benchmarks.busy_core import busy_core
 from benchmarks.load import HOST
 from benchmarks.loopback import loopback
 from benchmarks.media_timing import MOST_PER_TURN, MediaBench, make_study
@@ -334,18 +334,6 @@ async def _begin(visitor: Visitor) -> None:
     while await visitor.next_screen() != "fixation":
         await asyncio.sleep(READING_S)
         await visitor.press_button()
-
-
-@contextmanager
-def busy_core(is_busy: bool) -> Iterator[None]:
-    """Keep one core busy if requested."""
-    process = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if is_busy else None
-    try:
-        yield
-    finally:
-        if process is not None:
-            process.kill()
-            process.wait()
 
 
 def _machine(is_busy: bool) -> str:

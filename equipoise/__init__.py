@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from equipoise.commands.store.study_changes import revise as revise
     from equipoise.commands.store.withdraw import withdraw as withdraw
     from experiment.lab.photodiode.flashes import FlashSeries as FlashSeries
-    from experiment.lab.session import Visitor as Visitor
+    from experiment.lab.visitor import Visitor as Visitor
     from experiment.load_study import load_study as load_study
     from experiment.models.baselines import run_baseline as run_baseline
     from experiment.models.imports.stored_blackbox import read_stored_runs as read_stored_runs
@@ -170,7 +170,7 @@ _PARTS = {
     "SqliteStore": "server.store",
     "Study": "experiment.study.definition",
     "Trial": "experiment.plan",
-    "Visitor": "experiment.lab.session",
+    "Visitor": "experiment.lab.visitor",
     "analyze_table": "analysis.any_table",
     "analyze_trials": "analysis.study",
     "audit_table": "analysis.audit",

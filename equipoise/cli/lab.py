@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from equipoise.commands.lab.run import LabVisit
     from equipoise.commands.lab.upload import UploadResult
     from experiment.lab.photodiode.flashes import Patch
-    from experiment.lab.session import Visitor
+    from experiment.lab.visitor import Visitor
 
 TRIGGER_HELP = "Destination of event codes: serial:PORT, parallel:ADDRESS, lsl:NAME or log:FILE."
 
@@ -60,7 +60,7 @@ def _with_visitor(command: Callable[..., None]) -> Callable[..., None]:
         rehearsal: bool,
         **others: Any,
     ) -> None:
-        from experiment.lab.session import Visitor
+        from experiment.lab.visitor import Visitor
         from experiment.records import Kind
 
         kind = Kind.SIMULATED if rehearsal else Kind.HUMAN

@@ -4,8 +4,7 @@ import unicodedata
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from typing import NoReturn, TypeVar
 
 from batteries.errors import InputError
@@ -21,6 +20,7 @@ from experiment.lab.screens.trial_header import ShownFeedback, TrialMoment, seco
 from experiment.lab.server_client import LabClient, NotNow
 from experiment.lab.session_files.attempt_log import AttemptLog
 from experiment.lab.trial import Display, Escaped, ShownTrial, ask_confidence, run_trial
+from experiment.lab.visitor import Visitor, VisitOutcome
 from experiment.lab_api import Ended, LabStart, OpenSession, TrialFeedback
 from experiment.plan import Phase, Trial, intertrial_ms
 from experiment.records import Kind, Response, Source
@@ -28,29 +28,6 @@ from experiment.study.definition import Study, consent_digest
 from experiment.study.event_codes import BlockLevel
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Visitor:
-    """The participant of a visit, with the session number and the group."""
-
-    participant: str
-    """The participant code, such as `P01`."""
-    session_number: int
-    """Session number, from 1."""
-    group: int | None
-    """Counterbalance group; None for the group with the fewest participants."""
-    kind: Kind = Kind.HUMAN
-
-
-class VisitOutcome(StrEnum):
-    """The way in which a visit ended."""
-
-    COMPLETED = "completed"
-    LEFT = "left"
-    WITHDRAWN = "withdrawn"
-    DECLINED = "declined"
-    ENDED = "ended"
 
 
 _ENDS = {

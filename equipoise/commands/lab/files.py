@@ -11,12 +11,12 @@ from pathlib import Path
 
 from batteries.errors import InputError
 from batteries.files.private_files import private_folder
-from experiment.lab.session import Visitor
 from experiment.lab.session_files.attempt_log import AttemptLog
 from experiment.lab.session_files.events_tsv import write_events
 from experiment.lab.session_files.psychopy_csv import Heading, date_of, write_psychopy_csv
 from experiment.lab.session_files.psychopy_log import PsychoPyLog
 from experiment.lab.visit_events import VisitEvents
+from experiment.lab.visitor import Visitor
 from experiment.lab_api import OpenSession
 from experiment.records import Kind
 from experiment.study.definition import Study

@@ -21,13 +21,14 @@ from experiment.lab.hardware.psychopy_import import require_psychopy
 from experiment.lab.hardware.scanner import read_scanner
 from experiment.lab.requirements import check_device, check_media, check_tasks
 from experiment.lab.server_client import LabClient
-from experiment.lab.session import LabSession, Visitor, VisitOutcome
+from experiment.lab.session import LabSession
 from experiment.lab.timing_summary import (
     MachineTiming,
     TrialTiming,
     before_the_visit,
     trial_timing,
 )
+from experiment.lab.visitor import Visitor, VisitOutcome
 from experiment.lab_api import OpenSession
 from experiment.plan import Trial
 from experiment.records import Kind

@@ -9,7 +9,8 @@ from equipoise.commands.lab.clients import local_client
 from equipoise.commands.lab.files import LabFiles
 from experiment.lab.hardware.keyboard_backends import has_real_time_privileges
 from experiment.lab.screens.layout.sheet import Sheet
-from experiment.lab.session import LabSession, Visitor
+from experiment.lab.session import LabSession
+from experiment.lab.visitor import Visitor
 from experiment.records import Kind
 from tests.experiment.lab.sound_server import is_missing, sound_server
 from tests.experiment.lab.visits.lab_visits import DEVICE, SIZE_PX, FakeDisplay, careful

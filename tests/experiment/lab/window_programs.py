@@ -73,8 +73,10 @@ def noise(size_px, seed=1):
     return Image.fromarray(np.random.default_rng(seed).integers(0, 256, (height_px, width_px, 3), dtype=np.uint8))
 
 
-def trials(backend, n_trials):
-    """Show trials, and send each onset and each press."""
+def trials(backend, n_trials, hz=""):
+    """Show trials, and send each onset and each press; with `hz`, flips wait for an imitated screen."""
+    if hz:
+        imitate_screen(hz)
     with LabWindow() as window:
         inputs = InputDevices(window, backend)
         fixation = window.prepare(Image.new("RGB", window.size_px, "white"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiment.lab.session import VisitOutcome
+from experiment.lab.visitor import VisitOutcome
 from experiment.load_study import load_study
 from experiment.plan import plan_session
 from tests.block_study import make_block_study

@@ -13,8 +13,8 @@ from equipoise.cli.main import main
 from equipoise.commands.analyze import analyze
 from equipoise.commands.lab.clients import local_client
 from equipoise.commands.lab.files import LabFiles, delete_withdrawn
-from experiment.lab.session import Visitor, VisitOutcome
 from experiment.lab.session_files.psychopy_log import PsychoPyLog
+from experiment.lab.visitor import Visitor, VisitOutcome
 from experiment.load_study import load_study
 from experiment.records import Kind
 from server.store.sql.lab_sessions import trials_of

@@ -9,7 +9,7 @@ from batteries.errors import InputError
 from equipoise.cli.main import main
 from equipoise.commands.lab.clients import local_client
 from experiment.lab.screens.layout.screen_image import ESCAPE
-from experiment.lab.session import VisitOutcome
+from experiment.lab.visitor import VisitOutcome
 from experiment.load_study import load_study
 from tests.experiment.lab.visits.lab_visits import WITHDRAW, FullDisk, careful, leaving_at, names_on, press, rows
 

@@ -8,7 +8,7 @@ import pytest
 
 from experiment.lab.hardware.scanner import Scanner, read_scanner
 from experiment.lab.screens.layout.screen_image import ESCAPE
-from experiment.lab.session import VisitOutcome
+from experiment.lab.visitor import VisitOutcome
 from experiment.load_study import load_study
 from experiment.plan import plan_session
 from tests.experiment.lab.visits.lab_visits import PULSE_NS, WITHDRAW, careful, leaving_at, names_on, press, rows

@@ -1,7 +1,7 @@
 """Feedback of practice trials that closes by itself, in laboratory sessions without a window."""
 
 from experiment.lab.screens.layout.screen_image import ESCAPE
-from experiment.lab.session import VisitOutcome
+from experiment.lab.visitor import VisitOutcome
 from experiment.load_study import load_study
 from tests.experiment.lab.visits.lab_visits import careful, names_on, press
 from tests.timed_study import choice, make_timed_study

@@ -2,7 +2,7 @@
 
 import json
 
-from experiment.lab.session import VisitOutcome
+from experiment.lab.visitor import VisitOutcome
 from experiment.load_study import load_study
 from experiment.plan import intertrial_ms
 from tests.experiment.lab.visits.lab_visits import leaving_at, rows

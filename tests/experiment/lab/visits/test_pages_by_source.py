@@ -7,7 +7,7 @@ import pytest
 from equipoise.commands.lab.clients import local_client
 from equipoise.commands.store_access import store_of
 from experiment.lab.screens.layout.screen_image import ESCAPE, RULES
-from experiment.lab.session import VisitOutcome
+from experiment.lab.visitor import VisitOutcome
 from experiment.load_study import load_study
 from tests.block_study import make_block_study
 from tests.experiment.lab.visits.lab_visits import careful, is_asked, press, take_on_the_web, upload_all_to

@@ -4,7 +4,7 @@ import json
 import time
 
 from experiment.lab.screens.layout.screen_image import ESCAPE, RULES
-from experiment.lab.session import VisitOutcome
+from experiment.lab.visitor import VisitOutcome
 from experiment.load_study import load_study
 from tests.experiment.lab.visits.lab_visits import careful, is_asked, names_on, press, rows
 

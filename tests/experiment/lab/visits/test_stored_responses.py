@@ -11,7 +11,7 @@ from batteries.errors import InputError
 from equipoise.commands.lab.clients import local_client
 from equipoise.studies import copy_sample_study
 from experiment.lab import progress
-from experiment.lab.session import VisitOutcome
+from experiment.lab.visitor import VisitOutcome
 from experiment.load_study import load_study
 from experiment.plan import plan_session
 from tests.experiment.lab.visits.lab_visits import (

@@ -12,7 +12,7 @@ from equipoise.cli.main import main
 from equipoise.commands.lab.clients import local_client, remote_client
 from equipoise.commands.lab.upload import lab_upload
 from experiment.lab.server_client import LabClient
-from experiment.lab.session import VisitOutcome
+from experiment.lab.visitor import VisitOutcome
 from experiment.lab_api import OpenSession, SlotReply
 from experiment.load_study import load_study
 from experiment.records import Kind

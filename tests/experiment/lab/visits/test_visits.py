@@ -4,7 +4,7 @@ import pytest
 
 from batteries.errors import InputError
 from equipoise.commands.lab.clients import local_client
-from experiment.lab.session import VisitOutcome
+from experiment.lab.visitor import VisitOutcome
 from experiment.load_study import load_study
 from tests.experiment.lab.visits.lab_visits import (
     WITHDRAW,
