@@ -48,6 +48,16 @@ def test_good_timing_is_reported_in_one_line_before_and_one_line_after_the_sessi
     assert done.stderr == ""
 
 
+def test_a_duration_that_is_not_whole_frames_is_named_before_the_session(command, small, edit):
+    edit(small / "study.yaml", "fixation_ms: 200", "fixation_ms: 190")
+    lines = command().stderr.splitlines()
+    assert lines[0] == (
+        "Durations that are not whole frames at 59.88 Hz: fixation_ms 190 will last 11 frames (183.7 ms). Fix: choose "
+        "multiples of 16.70 ms, or accept the durations on the screen."
+    )
+    assert not any("whole frames" in line for line in command(participant="P02", device=BY_CLOCK).stderr.splitlines())
+
+
 @pytest.mark.parametrize(
     ("device", "sentence"),
     [
