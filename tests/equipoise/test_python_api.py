@@ -17,8 +17,8 @@ from tests.equipoise.commands.coding.coding_studies import make_study as make_co
 from tests.equipoise.commands.recruit.panel_study import id_of, make_panel_study, take
 from tests.equipoise.commands.store.commands import StoredStudy, answer, copied, done, make_small_study, on_a_file
 
-LABORATORY = {"lab_check", "lab_run", "lab_upload"}
-"""These functions need a window or a server; their tests are in tests/experiment/lab."""
+LABORATORY = {"lab_check", "lab_codes", "lab_flashes", "lab_photodiode", "lab_run", "lab_upload"}
+"""These functions need a window, a server, a device or a recording. They have their own tests."""
 OTHER_NAMES = {("demo", "no_serve"): "keep_serving"}
 OTHER_FUNCTIONS = {"import": "import_data"}
 """Commands whose name is a word of Python, with their functions."""
