@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page
 
 from experiment.load_study import load_study
 from experiment.plan import intertrial_ms
@@ -103,19 +104,24 @@ def test_after_a_page_there_is_no_interval_and_after_feedback_there_is(visit: An
     assert has_interval == [False, True, True, False]  # The last question comes after the break.
 
 
+def answer_to_the_first_interval(page: Page, url: str) -> None:
+    """Answer the first question of a `keypress` study, and wait for the interval after it."""
+    page.goto(url)
+    page.click("#page-next")
+    page.click("#page-next:text-is('Begin')")
+    page.wait_for_selector("#stimulus")
+    page.wait_for_timeout(150)
+    page.keyboard.press("f")
+    page.wait_for_selector("#intertrial", state="attached")
+
+
 def test_presses_in_the_interval_are_not_counted_in_the_trial(visit: Any, tmp_path: Path, rows: Any) -> None:
     more = "timing: {intertrial_ms: 1000}\n"
     folder = make_timed_study(tmp_path / "study", [keypress(f"word{number}", None) for number in range(2)], more)
     with running_server(folder) as url:
         visitor: Visitor = visit("about:blank")
         page = visitor.page
-        page.goto(url)
-        page.click("#page-next")
-        page.click("#page-next:text-is('Begin')")
-        page.wait_for_selector("#stimulus")
-        page.wait_for_timeout(150)
-        page.keyboard.press("f")
-        page.wait_for_selector("#intertrial", state="attached")
+        answer_to_the_first_interval(page, url)
         visitor.shoot_everywhere("intertrial")
         page.keyboard.press("j")
         page.wait_for_selector("#stimulus")
@@ -133,13 +139,7 @@ def test_a_participant_can_leave_during_the_interval(visit: Any, tmp_path: Path)
     with running_server(folder) as url:
         visitor: Visitor = visit("about:blank")
         page = visitor.page
-        page.goto(url)
-        page.click("#page-next")
-        page.click("#page-next:text-is('Begin')")
-        page.wait_for_selector("#stimulus")
-        page.wait_for_timeout(150)
-        page.keyboard.press("f")
-        page.wait_for_selector("#intertrial", state="attached")
+        answer_to_the_first_interval(page, url)
         page.click("#leave-study")
         page.click("#leave-confirm")
         page.locator("#withdrawn").wait_for()
