@@ -9,6 +9,7 @@ import pandas as pd
 from analysis.figures.photodiode import screen_timing_figure
 from analysis.output_files import csv_bytes
 from batteries.errors import InputError
+from batteries.files.atomic_folder import write_together
 from equipoise.commands.lab.check import Setup
 from experiment.lab.hardware.psychopy_import import require_psychopy
 from experiment.lab.hardware.triggers import open_trigger
@@ -122,14 +123,7 @@ def _write(timing: ScreenTiming, folder: Path) -> None:
     files = {"flashes-measured.csv": csv_bytes(measured_table(timing))}
     figure = screen_timing_figure(timing.delays_ms, timing.deviations_ms, timing.durations_ms, "screen-timing")
     files |= {"screen-timing.svg": figure.svg.encode(), "screen-timing.pdf": figure.pdf}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
-    except OSError as error:
-        raise InputError(
-            f"{folder}: the results cannot be written ({error.strerror}). Fix: name a folder in which you may write."
-        ) from None
+    write_together(folder, files, {"recording": timing.recording.path.name})
 
 
 def measured_table(timing: ScreenTiming) -> pd.DataFrame:

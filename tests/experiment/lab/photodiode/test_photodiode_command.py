@@ -39,7 +39,7 @@ def test_the_report_and_the_files(measured, tmp_path):
     assert result.exit_code == 0, result.output
     assert "Response times of this setup are about 12 ms too long." in result.output
     assert {path.name for path in (tmp_path / "results").iterdir()} == {
-        "flashes-measured.csv", "screen-timing.svg", "screen-timing.pdf",
+        "flashes-measured.csv", "screen-timing.svg", "screen-timing.pdf", "provenance.json",
     }  # fmt: skip
     with (tmp_path / "results" / "flashes-measured.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -94,7 +94,7 @@ def test_bad_input_is_one_sentence_with_exit_code_2(measured, tmp_path):
     for arguments, sentence in (
         ((tmp_path / "none.csv",), "none.csv: this file does not exist. Fix"),
         ((measured / "scope.csv", "--rate-hz", "1000"), "has 3 columns. With --rate-hz"),
-        ((measured / "scope.csv", "-o", measured / "scope.csv"), "the results cannot be written"),
+        ((measured / "scope.csv", "-o", measured / "scope.csv"), "this is a file where a folder is needed. Fix"),
     ):
         result = invoke("photodiode", *arguments)
         assert result.exit_code == 2
