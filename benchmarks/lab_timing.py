@@ -1,14 +1,17 @@
-"""The laboratory's timing: response times against injected key presses, fixation durations, and the cost of images.
+"""The laboratory's timing against an independent process: onsets, response times, fixations, and the cost of images.
 
     python benchmarks/lab_timing.py
     python benchmarks/lab_timing.py --trials 30
 
-A window on a virtual display (Xvfb) shows a fixation of 200 ms and a stimulus. A second process presses a key by XTEST,
-100 to 300 ms after the onset that the window reports. Both processes use the system's monotonic clock. The error is the
-recorded response time minus the time from the onset to the press. A virtual display has no refresh, so the clock paces
-the fixations; at 60 and 144 Hz, the flips wait for an imitated screen. Each condition is measured on a quiet machine
-and with one busy core. The script then measures the cost of preparing and showing an image at three sizes, with
-software rendering.
+A window on a virtual display (Xvfb) shows a fixation of 200 ms and a stimulus. A second process watches the pixels of
+the display, and presses a key by XTEST 100 to 300 ms after the onset. Both processes use the system's monotonic clock.
+No time of the second process comes from the window. The error of a response time is the recorded time minus the time
+from the watched onset to the press.
+
+A virtual display has no refresh, so the clock paces the fixations. At 60 and 144 Hz, the flips wait for an imitated
+screen, whose frames begin at multiples of the frame duration on the monotonic clock. So a change of the pixels counts
+from the next of these times. Each condition is measured on a quiet machine and with one busy core. The script then
+measures the cost of preparing and showing an image at three sizes, with software rendering.
 
 Needs Linux, root, Xvfb and PsychoPy. Prints tables, and one JSON line last.
 """
@@ -25,7 +28,10 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 
+from PIL import ImageColor
+
 from benchmarks.busy_core import busy_core
+from benchmarks.watched_screen import WatchedScreen, watched_screen
 from tests.experiment.lab.xvfb import Fingers, VirtualScreen, missing, virtual_screen
 
 FIXATION_MS = 200.0
@@ -33,6 +39,8 @@ SIZES_PX = ((1024, 768), (1920, 1080), (3840, 2160))
 SCREENS_HZ = (None, 60, 144)
 PRESS_AFTER_S = (0.1, 0.3)
 KEY = "2"
+STIMULI = ("teal", "olive")
+"""Colours of the stimuli, in turn."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +53,16 @@ class Timing:
     machine: str
     pacing: str
     n_trials: int
+    onset_error_ms: float
+    """Mean of recorded minus watched onset of the stimulus."""
+    onset_error_sd_ms: float
     rt_error_ms: float
     """Mean of recorded minus injected response time."""
     rt_error_sd_ms: float
     rt_error_least_ms: float
     rt_error_most_ms: float
     fixation_error_ms: float
-    """Mean of shown minus intended duration, which is a whole number of frames of an imitated screen."""
+    """Mean of watched minus intended duration, which is a whole number of frames of an imitated screen."""
     fixation_error_sd_ms: float
     fixation_error_most_ms: float
     within_a_frame: float
@@ -69,13 +80,13 @@ class Cost:
 
 
 def measure_trials(
-    screen: VirtualScreen, backend: str, n_trials: int, seed: int = 1, hz: int | None = None, is_busy: bool = False
+    watched: WatchedScreen, backend: str, n_trials: int, seed: int = 1, hz: int | None = None, is_busy: bool = False
 ) -> Timing:
     """Run trials in a window and inject key presses from another process.
 
     Parameters
     ----------
-    screen, backend, n_trials, seed
+    watched, backend, n_trials, seed
         The virtual screen, what reads the keyboard, and the number and the seed of the trials.
     hz
         Refresh rate of the imitated screen; None for no refresh.
@@ -84,29 +95,37 @@ def measure_trials(
     """
     delays = random.Random(seed)
     rt_errors_ms: list[float] = []
-    fixations_ms: list[float] = []
+    onset_errors_ms: list[float] = []
+    errors_ms: list[float] = []
+    frame_ns = round(1e9 / hz) if hz else 1
+    intended_ms = FIXATION_MS if hz is None else round(FIXATION_MS / 1000 * hz) * frame_ns / 1e6
     with (
         busy_core(is_busy),
-        screen.start("trials", backend, str(n_trials), str(hz or "")) as program,
-        closing(Fingers(screen.display)) as fingers,
+        watched.screen.start("trials", backend, str(n_trials), str(hz or "")) as program,
+        closing(Fingers(watched.screen.display)) as fingers,
     ):
         opened = program.reply()
-        for _ in range(n_trials):
+        for n in range(n_trials):
+            fixation_ns, onset_ns = (
+                _next_frame(watched.wait_for_colour(ImageColor.getrgb(colour)), frame_ns)
+                for colour in ("white", STIMULI[n % 2])
+            )
             onset = program.reply()
             time.sleep(delays.uniform(*PRESS_AFTER_S))
             pressed_ns = fingers.press(KEY)
             press = program.reply()
             assert press["name"] == KEY, press
-            rt_errors_ms.append(press["rt_ms"] - (pressed_ns - onset["onset_ns"]) / 1e6)
-            fixations_ms.append(onset["fixation_ms"])
-    intended_ms = FIXATION_MS if hz is None else round(FIXATION_MS / 1000 * hz) * 1000 / hz
-    errors_ms = [fixation_ms - intended_ms for fixation_ms in fixations_ms]
+            onset_errors_ms.append((onset["onset_ns"] - onset_ns) / 1e6)
+            rt_errors_ms.append(press["rt_ms"] - (pressed_ns - onset_ns) / 1e6)
+            errors_ms.append((onset_ns - fixation_ns) / 1e6 - intended_ms)
     return Timing(
         backend=opened["backend"],
         screen="none" if hz is None else f"{hz} Hz",
         machine="one core busy" if is_busy else "quiet",
         pacing=opened["pacing"],
         n_trials=n_trials,
+        onset_error_ms=statistics.fmean(onset_errors_ms),
+        onset_error_sd_ms=statistics.stdev(onset_errors_ms),
         rt_error_ms=statistics.fmean(rt_errors_ms),
         rt_error_sd_ms=statistics.stdev(rt_errors_ms),
         rt_error_least_ms=min(rt_errors_ms),
@@ -116,6 +135,11 @@ def measure_trials(
         fixation_error_most_ms=max(errors_ms, key=abs),
         within_a_frame=sum(abs(error_ms) <= opened["frame_ms"] for error_ms in errors_ms) / n_trials,
     )
+
+
+def _next_frame(changed_ns: int, frame_ns: int) -> int:
+    """Return the time at which an imitated screen shows pixels that were changed at a time."""
+    return changed_ns if frame_ns == 1 else (changed_ns // frame_ns + 1) * frame_ns
 
 
 def measure_cost(screen: VirtualScreen) -> Cost:
@@ -132,18 +156,16 @@ def main() -> None:
     n_trials = parser.parse_args().trials
     if lacking := missing():
         parser.exit(1, f"This needs {lacking}.\n")
+    timings, costs = [], []
     with tempfile.TemporaryDirectory() as home:
-        with virtual_screen(Path(home), SIZES_PX[0]) as screen:
-            conditions = product((False, True), SCREENS_HZ, ("ptb", "event"))
-            timings = [
-                measure_trials(screen, backend, n_trials, hz=hz, is_busy=is_busy) for is_busy, hz, backend in conditions
-            ]
-        costs = []
+        with watched_screen(Path(home), SIZES_PX[0]) as watched:
+            for is_busy, hz, backend in product((False, True), SCREENS_HZ, ("ptb", "event")):
+                timings.append(measure_trials(watched, backend, n_trials, hz=hz, is_busy=is_busy))
+        print(_table(timings))  # noqa: T201
         for size_px in SIZES_PX:
             with virtual_screen(Path(home), size_px) as screen:
                 costs.append(measure_cost(screen))
-    print(_table(timings))  # noqa: T201
-    print(_table(costs))  # noqa: T201
+        print(_table(costs))  # noqa: T201
     print(json.dumps({"timings": [asdict(each) for each in timings], "costs": [asdict(each) for each in costs]}))  # noqa: T201
 
 

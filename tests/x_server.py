@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -17,10 +18,15 @@ class XServer:
 
 
 @contextmanager
-def x_server(width_px: int, height_px: int) -> Iterator[XServer]:
-    """Start an X server. At the end, kill it and all processes of its group."""
+def x_server(width_px: int, height_px: int, image_folder: Path | None = None) -> Iterator[XServer]:
+    """Start an X server. At the end, kill it and all processes of its group.
+
+    The server keeps the image of its screen in a file in `image_folder`, if there is one.
+    """
     readable, writable = os.pipe()
     screen = ["-screen", "0", f"{width_px}x{height_px}x24"]
+    if image_folder is not None:
+        screen += ["-fbdir", str(image_folder)]
     server = subprocess.Popen(
         ["Xvfb", "-displayfd", str(writable), *screen, "-nolisten", "tcp", "-noreset"],
         pass_fds=[writable],

@@ -36,6 +36,7 @@ from tests.experiment.lab.window_processes import prefer
 
 FIXATION_MS = 200.0
 KEY = "2"
+STIMULI = ("teal", "olive")
 
 
 _connection = None
@@ -82,7 +83,7 @@ def trials(backend, n_trials, hz=""):
         fixation = window.prepare(Image.new("RGB", window.size_px, "white"))
         send({"backend": inputs.backend, "pacing": window.pacing, "frame_ms": window.frame_ms})
         for n in range(int(n_trials)):
-            stimulus = window.prepare(Image.new("RGB", window.size_px, ("teal", "olive")[n % 2]))
+            stimulus = window.prepare(Image.new("RGB", window.size_px, STIMULI[n % 2]))
             inputs.clear()
             onset = present(window, fixation, stimulus, FIXATION_MS, on_onset=[inputs.reset])
             send({"onset_ns": onset.onset_ns, "fixation_ms": onset.fixation_ms})

@@ -40,9 +40,14 @@ class VirtualScreen:
 
 
 @contextmanager
-def virtual_screen(home: Path, size_px: tuple[int, int] = (1280, 800)) -> Iterator[VirtualScreen]:
-    """Start an X server; at the end, end it and everything that runs on it."""
-    with x_server(*size_px) as server:
+def virtual_screen(
+    home: Path, size_px: tuple[int, int] = (1280, 800), image_folder: Path | None = None
+) -> Iterator[VirtualScreen]:
+    """Start an X server; at the end, end it and everything that runs on it.
+
+    The server keeps the image of its screen in a file in `image_folder`, if there is one.
+    """
+    with x_server(*size_px, image_folder) as server:
         prefer(server.pid)
         yield VirtualScreen(server.display, server.pid, home)
 
