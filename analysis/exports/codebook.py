@@ -83,7 +83,8 @@ _TRIALS = (
     _column("chance", "number", "Probability that a random response is correct; empty for an ungraded item", "share"),
     _column("value", "number", "The response as a number, such as a rating; empty for tasks without numbers"),
     _column("rt_ms", "number", "Time from stimulus onset to the response", "ms"),
-    _column("input", "text", "Input device", key="key", mouse="mouse", touch="touch screen", pen="pen"),
+    _column("input", "text", "Input device", key="key", mouse="mouse", touch="touch screen", pen="pen",
+            box="response box"),
     _column("fixation_ms", "number", "Measured duration of the fixation", "ms"),
     _column("fixation_frames", "whole number", "Measured duration of the fixation", "frames"),
     _column("fixation_frames_intended", "whole number", "Intended duration of the fixation", "frames"),
@@ -104,6 +105,8 @@ _TRIALS = (
             "Largest difference between an actual and an intended duration of the trial's screens", "frames"),
     _column("sound_onset_ms", "number", "Time from stimulus onset until the first sound left the output", "ms"),
     _column("sound_latency_ms", "number", "Delay of the sound output that sound_onset_ms includes", "ms"),
+    _column("response_mapping", "whole number", "Mapping of keys to responses, from 1; empty if all participants have "
+            "the same keys"),
     _column("confidence", "number", "Confidence in the response, on the scale of the study"),
     _column("confidence_rt_ms", "number", "Time from the question about confidence to its answer", "ms"),
     _column("attempt", "whole number", "Number of times that the trial was shown", "times"),

@@ -13,6 +13,7 @@ from experiment.lab.screens.trial import with_even_letters
 from experiment.lab.screens.trial_header import TrialMoment
 from experiment.records import LabDevice
 from experiment.study.definition import Study
+from experiment.study.response_keys import under_all_mappings
 
 REFRESH_TOLERANCE = 0.02
 """Share by which a screen's refresh rate may be lower than the rate that the study requires.
@@ -105,4 +106,6 @@ def sheet_for(study: Study, size_px: tuple[int, int], viewing: Viewing | None = 
         reading_ms=timing.reading_ms,
         deadline_ms=timing.deadline_ms,
     )
-    return with_even_letters(Sheet.of(study, size_px, viewing), study.battery.items, longest)
+    # The names of keys have other places under other mappings.
+    items = under_all_mappings(study.battery.items, study.definition.response_keys)
+    return with_even_letters(Sheet.of(study, size_px, viewing), items, longest)
