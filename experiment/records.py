@@ -168,6 +168,11 @@ class LabDevice(BaseModel):
         description="`frames`: the fixation is timed by counting frames. `clock`: flips do not wait for the screen."
     )
     keyboard: Literal["ptb", "iohub", "event"] = Field(description="The keyboard backend of PsychoPy.")
+    response_box: str | None = Field(
+        default=None,
+        max_length=500,
+        description="The response box with the keys of its buttons, and the source of its times; None without a box.",
+    )
     psychopy_version: str = Field(max_length=100, description="Version of PsychoPy.")
     python_version: str = Field(max_length=100, description="Version of Python.")
     platform: str = Field(max_length=200, description="The operating system with its version.")

@@ -209,6 +209,7 @@ _SESSIONS = (
     _column("device_measured_hz", "number", "Measured refresh rate", "Hz"),
     _column("device_is_synchronised", "true or false", "True if flips waited for the screen"),
     _column("device_pacing", "text", "Timing of fixations", frames="counted in frames", clock="timed by the clock"),
+    _column("device_response_box", "text", "Response box with the keys of its buttons, and the source of its times"),
     _column("device_psychopy_version", "text", "Version of PsychoPy"),
     _column("device_python_version", "text", "Version of Python"),
     _column("device_platform", "text", "Operating system of the laboratory's computer"),

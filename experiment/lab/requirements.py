@@ -4,7 +4,10 @@ from typing import Any
 
 from batteries.errors import InputError
 from batteries.stimulus.parts import asset_parts, kind_of, path_of, stored_name, suffix_of
-from experiment.lab.input.key_bindings import check_task
+from batteries.tasks.rating import Rating
+from experiment.lab.hardware.response_box.box_text import BoxText, check_box_keys
+from experiment.lab.input.key_bindings import check_task, keys_of
+from experiment.lab.input.response_state import ENTER
 from experiment.lab.media.files import media_folder, read_file
 from experiment.lab.media.pictures import decode_picture
 from experiment.lab.media.videos import has_sound, video_size_px
@@ -15,6 +18,8 @@ from experiment.records import LabDevice
 from experiment.study.definition import Study
 from experiment.study.response_keys import under_all_mappings
 
+PAGE_KEYS = frozenset({"left", "right", "space", *ENTER})
+"""Keys that turn pages and end screens."""
 REFRESH_TOLERANCE = 0.02
 """Share by which a screen's refresh rate may be lower than the rate that the study requires.
 
@@ -67,6 +72,18 @@ def plays_sounds(study: Study) -> bool:
         kind_of(part) == "sound" or (kind_of(part) == "video" and has_sound(part, read_file(media_folder(study), part)))
         for part in _files(study)
     )
+
+
+def check_box(study: Study, box: BoxText, scanner_key: str | None) -> None:
+    """Raise an InputError if a button of a response box is not a key of the study, or if the box hides a key.
+
+    `scanner_key` is the key that a scanner presses; None without a scanner. A box may send the pulses.
+    """
+    items = under_all_mappings(study.battery.items, study.definition.response_keys)
+    item_keys = {key for item in items for key in keys_of(item.task, item.content)}
+    if confidence := study.definition.confidence:
+        item_keys |= {*keys_of(Rating.name, confidence.model_dump(mode="json"))}
+    check_box_keys(box, item_keys, PAGE_KEYS | ({scanner_key} if scanner_key else set()))
 
 
 def _files(study: Study) -> list[dict[str, Any]]:
