@@ -72,6 +72,7 @@ RESERVED_FACTOR_NAMES = frozenset(
         "stimulus_duration_ms",
         "sound_onset_ms",
         "sound_latency_ms",
+        "response_mapping",
         "confidence",
         "confidence_rt_ms",
         "signal_hidden",

@@ -19,6 +19,7 @@ from experiment.study.demographics import DemographicQuestion, Questionnaire
 from experiment.study.event_codes import check_names
 from experiment.study.pages_by_source import check_sections
 from experiment.study.published_files import files_named_in, is_in_folder, may_be_published
+from experiment.study.response_keys import check_response_keys
 from experiment.study.revision import listed
 from experiment.texts import check_own
 
@@ -99,6 +100,8 @@ def load_study(folder: Path) -> Study:
         items_of_codings(definition.analysis.coding, test_items)
         groups = _groups(test_items, definition)
         study = Study(folder, definition, battery, groups, texts, demographics, _panel_ids(folder, definition))
+        check_response_keys(definition.response_keys, battery.items)
+        _check_number_of_groups(study)
         _check_sequences(study)
         _check_blocks(study)
         check_names(definition.event_codes, battery.items, test_items)
@@ -254,16 +257,31 @@ def _check_sequences(study: Study) -> None:
             )
 
 
+def _check_number_of_groups(study: Study) -> None:
+    definition = study.definition
+    n_groups, n_orders, n_mappings = definition.n_groups, definition.n_block_orders, definition.response_keys.mappings
+    if n_groups <= MOST_GROUPS:
+        return
+    settings, factors, fixes = [], [f"{definition.design.groups} groups"], []
+    if n_orders > 1:
+        settings.append("`blocks`")
+        factors.append(f"{n_orders} orders of blocks each")
+        fixes.append("write `order: random` under `blocks`")
+    if n_mappings > 1:
+        settings.append("`response_keys`")
+        factors.append(f"{n_mappings} mappings of response keys each")
+        fixes.append("lower `response_keys.mappings`")
+    found = f"{' with '.join(factors)} are {n_groups:,} groups"
+    raise InputError(
+        f"{' and '.join(settings)}: {found}, but at most {MOST_GROUPS:,} are possible. Fix: {' or '.join(fixes)}."
+    )
+
+
 def _check_blocks(study: Study) -> None:
-    """Raise InputError if a test item has no block, if a block has no items in a group, or if there are many groups."""
-    blocks, n_groups = study.definition.blocks, study.definition.n_groups
+    """Raise InputError if a test item has no block, or if a block has no items in a group."""
+    blocks = study.definition.blocks
     if blocks is None:
         return
-    if n_groups > MOST_GROUPS:
-        raise InputError(
-            f"`blocks`: {study.definition.design.groups} groups with {len(blocks.orders)} orders of blocks each are "
-            f"{n_groups:,} groups, but at most {MOST_GROUPS:,} are possible. Fix: write `order: random` under `blocks`."
-        )
     levels = [block.level for block in blocks.levels]
     for item in study.test_items:
         (level,) = levels_of(item, [blocks.of])

@@ -113,7 +113,8 @@ def _blocks(study: Study, group: int, rng: random.Random) -> list[list[Item]]:
     items, blocks = study.test_items_by_group[group], study.definition.blocks
     if blocks is None:
         return [items]
-    levels = blocks.orders[(group - 1) // study.definition.design.groups]
+    orders = blocks.orders
+    levels = orders[(group - 1) // study.definition.design.groups % len(orders)]
     if blocks.order == "random":
         levels = shuffle_with_max_run(levels, levels, None, rng)
     return [[item for item in items if levels_of(item, [blocks.of]) == (level,)] for level in levels]

@@ -168,6 +168,11 @@ class LabDevice(BaseModel):
         description="`frames`: the fixation is timed by counting frames. `clock`: flips do not wait for the screen."
     )
     keyboard: Literal["ptb", "iohub", "event"] = Field(description="The keyboard backend of PsychoPy.")
+    response_box: str | None = Field(
+        default=None,
+        max_length=500,
+        description="The response box with the keys of its buttons, and the source of its times; None without a box.",
+    )
     psychopy_version: str = Field(max_length=100, description="Version of PsychoPy.")
     python_version: str = Field(max_length=100, description="Version of Python.")
     platform: str = Field(max_length=200, description="The operating system with its version.")
@@ -313,10 +318,17 @@ class TrialEvent(BaseModel):
 
 
 class Presentation(BaseModel):
-    """The actual timing of a trial's screens and sounds."""
+    """The actual timing of a trial's screens and sounds, and the trial's mapping of response keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    response_mapping: int | None = Field(
+        default=None,
+        ge=1,
+        le=60,
+        description="Number of the mapping of keys to responses, from 1, which the server adds; None if the study has "
+        "only one mapping.",
+    )
     intertrial: Shown | None = Field(
         default=None,
         description="The blank screen between the trial before and this trial; None if there was none.",
@@ -358,7 +370,7 @@ class Response(BaseModel):
     visit: int | None = Field(
         default=None, ge=1, le=1_000_000, description="Number of the visit in which the response was given, from 1."
     )
-    input: Literal["key", "mouse", "touch", "pen"] | None = Field(default=None, description="Input device.")
+    input: Literal["key", "mouse", "touch", "pen", "box"] | None = Field(default=None, description="Input device.")
     rt_ms: float | None = Field(
         default=None, ge=0, le=86_400_000, description="Time from stimulus onset to the response, in ms."
     )

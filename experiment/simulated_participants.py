@@ -31,6 +31,7 @@ from experiment.plan import Phase
 from experiment.records import Kind
 from experiment.study.definition import Study
 from experiment.study.demographics import DemographicQuestion
+from experiment.study.response_keys import under_all_mappings
 
 CARELESS_SHARE = 0.15
 CARELESS_PASS_SHARE = 0.25
@@ -275,8 +276,9 @@ def _take_session(
 
 
 def items_by_shown_digest(study: Study) -> dict[str, Item]:
-    """Return the items of a study by the digests of their contents on the screen."""
-    return {shown_digest(item.task, shown_content(item.content)): item for item in study.battery.items}
+    """Return the items of a study, as participants get them, by the digests of their contents on the screen."""
+    shown = under_all_mappings(study.battery.items, study.definition.response_keys)
+    return {shown_digest(item.task, shown_content(item.content)): item for item in shown}
 
 
 def _within_time_limits(

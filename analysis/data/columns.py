@@ -49,8 +49,9 @@ LAB_TIMING = ("device_pacing", "device_keyboard")
 """Columns with the timing of a laboratory's computer, from the column `device`. Without a laboratory, the values are
 missing.
 """
-PRESENTATION = ("stimulus_duration_ms", "presentation_frames_off", "sound_onset_ms", "sound_latency_ms")
-"""Columns with the timing of a trial's screens and sounds, from the column `presentation`."""
+PRESENTATION = ("stimulus_duration_ms", "presentation_frames_off", "sound_onset_ms", "sound_latency_ms",
+                "response_mapping")  # fmt: skip
+"""Columns from the column `presentation`: the timing of a trial's screens and sounds, and the mapping of keys."""
 PATTERNS = ("implausibly_fast", "same_response_run")
 """Suspicious patterns of responses, computed by `analysis.data.response_patterns`."""
 JSPSYCH = ("trial_type", "plugin_version", "time_elapsed", "rt")

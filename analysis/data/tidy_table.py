@@ -324,7 +324,8 @@ def _presentation(cells: Cells, where: str) -> dict[str, pd.Series]:
     columns = {"presentation": cells.spread(recorded, "object")}
     for column, summary in _SUMMARIES.items():
         columns[column] = cells.spread([summary(presentation) for presentation in recorded], "float64")
-    return columns
+    mappings = [presentation.get("response_mapping") for presentation in recorded]
+    return columns | {"response_mapping": cells.spread(mappings, "Int64")}
 
 
 def _lab_timing(cells: Cells, where: str) -> dict[str, pd.Series]:

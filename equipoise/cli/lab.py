@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from experiment.lab.photodiode.flashes import Patch
     from experiment.lab.visitor import Visitor
 
+BOX = click.option(
+    "--box",
+    metavar="BOX",
+    help="Response box with the key of each button: keys:a=1,b=2, serial:PORT,a=1,b=2 or cedrus,1=f,2=j.",
+)
 TRIGGER_HELP = "Destination of event codes: serial:PORT, parallel:ADDRESS, lsl:NAME or log:FILE."
 
 
@@ -89,13 +94,14 @@ def _with_setup(command: Callable[..., None]) -> Callable[..., None]:
         size_px: tuple[int, int] | None,
         trigger: str | None = None,
         scanner: str | None = None,
+        box: str | None = None,
         require_frames: bool = False,
         require_ptb: bool = False,
         **others: Any,
     ) -> None:
         from equipoise.commands.lab.check import Setup
 
-        command(setup=Setup(monitor, screen, size_px, trigger, scanner, require_frames, require_ptb), **others)
+        command(setup=Setup(monitor, screen, size_px, trigger, scanner, box, require_frames, require_ptb), **others)
 
     return with_options
 
@@ -124,6 +130,7 @@ def lab() -> None:
     metavar="KEY",
     help="Wait for the pulse of an MRI scanner, which presses this key. KEY,discard=N discards the first N pulses.",
 )
+@BOX
 @click.option("--require-frames", is_flag=True, help="Refuse the session if flips do not wait for the screen.")
 @click.option("--require-ptb", is_flag=True, help="Refuse the session if psychtoolbox does not read the keyboard.")
 @_with_setup
@@ -224,15 +231,17 @@ def _report_upload(visit: "LabVisit", command: str) -> bool:
 
 @lab.command("check", epilog="Example: equipoise lab check my-study")
 @click.argument("study", type=click.Path(path_type=Path), required=False)
+@BOX
 @_with_setup
 def check(study: Path | None, setup: "Setup") -> None:
     """Check the screen, timing, keyboard and fonts of this machine. The exit code is 1 if the machine cannot be used.
 
-    With STUDY, also check whether a font has all characters of the study, and whether the screen is large enough.
+    With STUDY, also check whether a font has all characters of the study, and whether the screen is large enough. With
+    --box, press each button of the response box once; the command prints its key and its time.
     """
     from equipoise.commands.lab.check import lab_check
 
-    report, is_usable = lab_check(study, setup)
+    report, is_usable = lab_check(study, setup, click.echo)
     click.echo(report)
     sys.exit(not is_usable)
 

@@ -110,8 +110,12 @@ def plan_of(study: Study, session: OpenSession) -> Plan:
     """
     plan = plan_session(study, session.group, session.seed)
     # The server does not reveal which questions are attention checks.
-    items = study.battery.by_id
-    here = [(trial.phase is Phase.PRACTICE, shown_content(items[trial.item_id].content)) for trial in plan.trials]
+    by_id, definition = study.battery.by_id, study.definition
+    items = [definition.with_response_keys(by_id[trial.item_id], session.group) for trial in plan.trials]
+    here = [
+        (trial.phase is Phase.PRACTICE, shown_content(item.content))
+        for trial, item in zip(plan.trials, items, strict=True)
+    ]
     if here != [(trial.phase is Phase.PRACTICE, trial.content) for trial in session.trials]:
         raise InputError(
             f"{study.folder / 'study.yaml'}: the trials of this session, as computed now, differ from the trials that "

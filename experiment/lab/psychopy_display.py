@@ -15,6 +15,8 @@ from experiment.lab.hardware.clock import wait_until
 from experiment.lab.hardware.keys_and_clicks import InputDevices, Press
 from experiment.lab.hardware.monitors import viewing_of
 from experiment.lab.hardware.psychopy_messages import collect_messages, psychopy_messages
+from experiment.lab.hardware.response_box.box import open_box
+from experiment.lab.hardware.response_box.box_text import BoxText
 from experiment.lab.hardware.scanner import Scanner
 from experiment.lab.hardware.sound_output import SoundOutput
 from experiment.lab.hardware.triggers import open_trigger
@@ -232,6 +234,7 @@ def open_display(
     size_px: tuple[int, int] | None,
     trigger: str | None,
     scanner: Scanner | None = None,
+    box: BoxText | None = None,
 ) -> Iterator[tuple[PsychoPyDisplay, Sheet]]:
     """Open a window. Yield a display in this window, and the sheet (sizes, fonts and texts of the screens).
 
@@ -249,25 +252,31 @@ def open_display(
         Destination of event codes; see `experiment.lab.hardware.triggers`.
     scanner
         The scanner; None without a scanner.
+    box
+        The response box; None without a box.
 
     Raises
     ------
     InputError
-        If the monitor, screen, trigger or a necessary sound output does not exist, or no font has all characters of
-        the study.
+        If the monitor, screen, trigger, response box or a necessary sound output does not exist, or no font has all
+        characters of the study.
     """
     window, log = LabWindow(size_px, screen=screen, monitor=monitor), PsychoPyLog(collect_messages)
     with (
         psychopy_messages(log, window.anchor),
         closing(open_trigger(trigger, study.highest_event_code)) if trigger else nullcontext() as codes,
+        closing(open_box(box)) if box else nullcontext() as opened_box,
         closing(SoundOutput()) if plays_sounds(study) else nullcontext() as output,
         window,
     ):
         viewing = viewing_of(monitor) if monitor else None
         sheet = sheet_for(study, window.size_px, viewing)
         events = VisitEvents(window.anchor, study.definition.event_codes, codes)
-        inputs = InputDevices(window, pulse_key=scanner.key if scanner else None, on_pulse=events.pulse)
+        pulse_key = scanner.key if scanner else None
+        inputs = InputDevices(window, pulse_key=pulse_key, on_pulse=events.pulse, box=opened_box)
         device = _device(window, inputs, sheet)
+        if box and opened_box:
+            device = device.model_copy(update={"response_box": f"{box.text}; {opened_box.timing}"})
         yield PsychoPyDisplay(window, inputs, events, device, output, media_folder(study), scanner, log), sheet
 
 

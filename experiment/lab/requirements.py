@@ -4,7 +4,10 @@ from typing import Any
 
 from batteries.errors import InputError
 from batteries.stimulus.parts import asset_parts, kind_of, path_of, stored_name, suffix_of
-from experiment.lab.input.key_bindings import check_task
+from batteries.tasks.rating import Rating
+from experiment.lab.hardware.response_box.box_text import BoxText, check_box_keys
+from experiment.lab.input.key_bindings import check_task, keys_of
+from experiment.lab.input.response_state import ENTER
 from experiment.lab.media.files import media_folder, read_file
 from experiment.lab.media.pictures import decode_picture
 from experiment.lab.media.videos import has_sound, video_size_px
@@ -13,7 +16,10 @@ from experiment.lab.screens.trial import with_even_letters
 from experiment.lab.screens.trial_header import TrialMoment
 from experiment.records import LabDevice
 from experiment.study.definition import Study
+from experiment.study.response_keys import under_all_mappings
 
+PAGE_KEYS = frozenset({"left", "right", "space", *ENTER})
+"""Keys that turn pages and end screens."""
 REFRESH_TOLERANCE = 0.02
 """Share by which a screen's refresh rate may be lower than the rate that the study requires.
 
@@ -68,6 +74,18 @@ def plays_sounds(study: Study) -> bool:
     )
 
 
+def check_box(study: Study, box: BoxText, scanner_key: str | None) -> None:
+    """Raise an InputError if a button of a response box is not a key of the study, or if the box hides a key.
+
+    `scanner_key` is the key that a scanner presses; None without a scanner. A box may send the pulses.
+    """
+    items = under_all_mappings(study.battery.items, study.definition.response_keys)
+    item_keys = {key for item in items for key in keys_of(item.task, item.content)}
+    if confidence := study.definition.confidence:
+        item_keys |= {*keys_of(Rating.name, confidence.model_dump(mode="json"))}
+    check_box_keys(box, item_keys, PAGE_KEYS | ({scanner_key} if scanner_key else set()))
+
+
 def _files(study: Study) -> list[dict[str, Any]]:
     """Return the pictures, sounds and videos of a study, each file once for each size in degrees."""
     parts = [part for item in study.battery.items for part in asset_parts(item.content)]
@@ -105,4 +123,6 @@ def sheet_for(study: Study, size_px: tuple[int, int], viewing: Viewing | None = 
         reading_ms=timing.reading_ms,
         deadline_ms=timing.deadline_ms,
     )
-    return with_even_letters(Sheet.of(study, size_px, viewing), study.battery.items, longest)
+    # The names of keys have other places under other mappings.
+    items = under_all_mappings(study.battery.items, study.definition.response_keys)
+    return with_even_letters(Sheet.of(study, size_px, viewing), items, longest)

@@ -290,7 +290,8 @@ class LabSession:
         interval_ms: int,
     ) -> None:
         """Run a trial. If the participant presses escape and stays, the trial is repeated from its fixation."""
-        item, timing = self._study.battery.by_id[trial.item_id], self._study.definition.timing
+        definition, timing = self._study.definition, self._study.definition.timing
+        item = definition.with_response_keys(self._study.battery.by_id[trial.item_id], session.group)
         interval = Step(self._blank, "intertrial", interval_ms) if interval_ms else None
         shown = ShownTrial(trial, item, timing, progress.position(trial), interval)
         while True:

@@ -21,6 +21,7 @@ from experiment.study.exclusion_rules import AttentionCheckRule
 from experiment.study.look import Look
 from experiment.study.pages_by_source import page_for
 from experiment.study.recruitment import Recruitment
+from experiment.study.response_keys import ResponseKeys, with_response_keys
 from experiment.study.timeline import Confidence, Device, PracticeCriterion, Resume, Timeline, Timing
 from experiment.texts import Texts, texts_in
 
@@ -112,6 +113,10 @@ class StudyDefinition(BaseModel):
         default=None,
         description="Blocks of test trials with instructions and an order; if omitted, the test is one block.",
     )
+    response_keys: ResponseKeys = Field(
+        default_factory=ResponseKeys,
+        description="Keys of options, and the balance of keys over counterbalance groups.",
+    )
     timing: Timing = Field(default_factory=Timing, description="Durations of a trial.")
     confidence: Confidence | None = Field(
         default=None,
@@ -151,11 +156,28 @@ class StudyDefinition(BaseModel):
 
     @property
     def n_groups(self) -> int:
-        """Number of counterbalance groups of sessions: the design's groups of items, each with every order of blocks.
+        """Number of counterbalance groups of sessions.
 
-        Group g has the items of the design's group (g - 1) mod `design.groups` + 1.
+        The design's groups of items are crossed with the orders of blocks and with the mappings of response keys. Group
+        g has the items of the design's group (g - 1) mod `design.groups` + 1.
         """
-        return self.design.groups * (len(self.blocks.orders) if self.blocks else 1)
+        return self.design.groups * self.n_block_orders * self.response_keys.mappings
+
+    @property
+    def n_block_orders(self) -> int:
+        """Number of orders of blocks over which groups are counterbalanced."""
+        return len(self.blocks.orders) if self.blocks else 1
+
+    def response_mapping(self, group: int | None) -> int:
+        """Return the number of a group's mapping of keys to responses, from 1.
+
+        A session without a group, such as the run of a model over the whole battery, has mapping 1.
+        """
+        return 1 if group is None else (group - 1) // (self.design.groups * self.n_block_orders) + 1
+
+    def with_response_keys(self, item: Item, group: int | None) -> Item:
+        """Return an item with the response keys of a group. Only participants get this item, not models."""
+        return with_response_keys(item, self.response_keys, self.response_mapping(group))
 
     @property
     def pages(self) -> tuple[str, ...]:

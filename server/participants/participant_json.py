@@ -145,7 +145,7 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
                 # An attention check looks like any other question; otherwise it would check nothing.
                 "phase": Phase.PRACTICE if trial.phase is Phase.PRACTICE else Phase.TEST,
                 "task": trial.item.task,
-                "content": shown_content(trial.item.content),
+                "content": shown_content(definition.with_response_keys(trial.item, plan.group).content),
                 "intertrial_ms": intertrial_ms(definition.timing, stored.session.seed, trial.trial_index),
             }
             for trial in plan.trials

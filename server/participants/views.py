@@ -25,7 +25,7 @@ from experiment.participant_api import (
     VisitRequest,
 )
 from experiment.plan import Phase
-from experiment.records import Kind, Source, Status
+from experiment.records import Kind, Presentation, Source, Status
 from experiment.records import Response as TrialResponse
 from experiment.study.definition import consent_digest
 from experiment.study.timeline import Confidence, deadline_ms_of
@@ -342,7 +342,20 @@ def _checked_response(plan: SessionPlan, response: TrialResponse) -> TrialRespon
             _check_confidence(plan.definition.confidence, response)
     except InputError as error:
         raise BadRequest(f"Trial {response.trial_index}: {error}") from None
-    return response.model_copy(update={"response": with_paths(trial.item.content, response.response)})
+    return response.model_copy(
+        update={
+            "response": with_paths(trial.item.content, response.response),
+            "presentation": _with_mapping(plan, response.presentation),
+        }
+    )
+
+
+def _with_mapping(plan: SessionPlan, presentation: Presentation | None) -> Presentation | None:
+    """Return the presentation with the session's mapping of response keys, if the study has several mappings."""
+    if plan.definition.response_keys.mappings == 1:
+        return presentation
+    mapping = plan.definition.response_mapping(plan.group)
+    return (presentation or Presentation()).model_copy(update={"response_mapping": mapping})
 
 
 def _check_confidence(scale: Confidence | None, response: TrialResponse) -> None:

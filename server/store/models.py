@@ -84,6 +84,8 @@ class SessionPlan:
     """The code with which the participant can delete the responses. If `study.yaml` sets no completion code, it is
     also the completion code.
     """
+    group: int | None = None
+    """Counterbalance group, from 1; None for a run over the whole battery."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from equipoise.commands.check.checklist import Point, failed, listed, needs_attention, passed
 from experiment.study.analysis_plan import OF_RUNS
-from experiment.study.definition import Study
+from experiment.study.definition import Study, StudyDefinition
 
 
 def groups_point(study: Study) -> Point:
@@ -11,8 +11,7 @@ def groups_point(study: Study) -> Point:
     sizes = [len(items) for items in by_group.values()]
     n_items = f"{min(sizes)} test items" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)} test items"
     about = f"{len(sizes)} groups with {n_items} each" if len(sizes) > 1 else f"1 group with {n_items}"
-    n_orders = len(sizes) // study.definition.design.groups
-    is_in = "one group" if n_orders == 1 else f"{n_orders} groups, which have the blocks in different orders"
+    is_in = _groups_of_an_item(study.definition)
     if max(sizes) - min(sizes) > 1:
         return needs_attention(
             subject,
@@ -31,6 +30,13 @@ def groups_point(study: Study) -> Point:
                 f"use fewer groups, or add `{factor}` to the design.",
             )
     return passed(subject, f"{about}. Each test item is in {is_in}.")
+
+
+def _groups_of_an_item(definition: StudyDefinition) -> str:
+    differences = ["different orders of the blocks"] if definition.n_block_orders > 1 else []
+    differences += ["different response keys"] if definition.response_keys.mappings > 1 else []
+    n_groups = definition.n_groups // definition.design.groups
+    return f"{n_groups} groups, which have {' and '.join(differences)}" if differences else "one group"
 
 
 def _groups(numbers: list[int]) -> str:

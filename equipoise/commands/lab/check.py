@@ -1,5 +1,7 @@
 """Check of the laboratory's machine: screen, timing, keyboard and fonts."""
 
+from collections.abc import Callable
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,14 +10,16 @@ from equipoise.commands.store_access import StudyFolder, loaded
 from experiment.lab.frame_durations import durations_warning, frame_durations
 from experiment.lab.hardware.machine_check import LEAST_SIZE_PX, MachineFinding, check_machine, report, verdict_of
 from experiment.lab.hardware.psychopy_import import require_psychopy
-from experiment.lab.requirements import check_media, check_tasks, plays_sounds
+from experiment.lab.hardware.response_box.box_text import read_box
+from experiment.lab.hardware.scanner import read_scanner
+from experiment.lab.requirements import check_box, check_media, check_tasks, plays_sounds
 from experiment.lab.screens.text.fonts import font_for, missing_glyphs, texts_of
 from experiment.study.definition import Study
 
 
 @dataclass(frozen=True)
 class Setup:
-    """The machine of a session: its display, and the destination of event codes."""
+    """The machine of a session: its display, the destination of event codes, and its response box."""
 
     monitor: str | None = None
     """Name of a monitor in PsychoPy's Monitor Center, whose calibration is used; None for no calibration."""
@@ -27,13 +31,17 @@ class Setup:
     """Destination of event codes, such as `serial:/dev/ttyUSB0`; see `experiment.lab.hardware.triggers`."""
     scanner: str | None = None
     """Key that an MRI scanner presses with each pulse, such as `5` or `5,discard=4`; None without a scanner."""
+    box: str | None = None
+    """Response box, such as `keys:a=1,b=2`; see `experiment.lab.hardware.response_box.box_text`."""
     require_frames: bool = False
     """True to refuse a session if flips do not wait for the screen. `lab_check` ignores this field."""
     require_ptb: bool = False
     """True to refuse a session if psychtoolbox does not read the keyboard. `lab_check` ignores this field."""
 
 
-def lab_check(study: StudyFolder | None = None, setup: Setup | None = None) -> tuple[str, bool]:
+def lab_check(
+    study: StudyFolder | None = None, setup: Setup | None = None, inform: Callable[[str], None] = print
+) -> tuple[str, bool]:
     """Check this machine for the laboratory.
 
     Parameters
@@ -42,7 +50,9 @@ def lab_check(study: StudyFolder | None = None, setup: Setup | None = None) -> t
         Study that the machine must be able to show, with its fonts and the size of its screen. None to check the
         machine without a study.
     setup
-        The display and the destination of event codes to check; None for the defaults.
+        The display and the response box to check; None for the defaults.
+    inform
+        Function that receives a sentence on each press of a button of the response box.
 
     Returns
     -------
@@ -52,24 +62,34 @@ def lab_check(study: StudyFolder | None = None, setup: Setup | None = None) -> t
     Raises
     ------
     InputError
-        If the laboratory cannot show the study, or PsychoPy is not installed.
+        If the laboratory cannot show the study, PsychoPy is not installed, or the response box cannot be opened.
     """
     setup = setup or Setup()
+    box = read_box(setup.box) if setup.box else None
     study = loaded(study) if study is not None else None
     if study is not None:
         check_tasks(study)
         check_media(study, setup.monitor)
+        if box is not None:
+            check_box(study, box, read_scanner(setup.scanner).key if setup.scanner else None)
     require_psychopy()
     from experiment.lab.hardware.keys_and_clicks import InputDevices  # noqa: PLC0415 - PsychoPy takes seconds to load
+    from experiment.lab.hardware.response_box.box import open_box  # noqa: PLC0415
+    from experiment.lab.hardware.response_box.box_check import check_response_box  # noqa: PLC0415
     from experiment.lab.hardware.window import LabWindow  # noqa: PLC0415
 
-    with LabWindow(setup.size_px, screen=setup.screen, monitor=setup.monitor) as window:
-        inputs = InputDevices(window)
+    with (
+        closing(open_box(box)) if box else nullcontext() as opened_box,
+        LabWindow(setup.size_px, screen=setup.screen, monitor=setup.monitor) as window,
+    ):
+        inputs = InputDevices(window, box=opened_box)
         if study is None:
             findings = check_machine(window, inputs)
         else:
             findings = check_machine(window, inputs, _missing_glyphs(study), _least_size_px(study), plays_sounds(study))
             findings.append(_durations_finding(study, window.frame_ms, window.pacing))
+        if box and opened_box:
+            findings.append(check_response_box(window, inputs, box, opened_box.timing, inform))
     return report(findings), verdict_of(findings) != "bad"
 
 

@@ -18,8 +18,9 @@ from equipoise.commands.lab.upload import upload_withdrawals
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded
 from experiment.lab.frame_durations import durations_warning
 from experiment.lab.hardware.psychopy_import import require_psychopy
+from experiment.lab.hardware.response_box.box_text import read_box
 from experiment.lab.hardware.scanner import read_scanner
-from experiment.lab.requirements import check_device, check_media, check_tasks
+from experiment.lab.requirements import check_box, check_device, check_media, check_tasks
 from experiment.lab.server_client import LabClient
 from experiment.lab.session import LabSession
 from experiment.lab.timing_summary import (
@@ -81,7 +82,7 @@ def lab_run(
     visitor
         The participant and the session number.
     setup
-        The display, the destination of event codes, and the required timing; None for the defaults.
+        The display, the destination of event codes, the response box, and the required timing; None for the defaults.
     server
         Address of a server for uploads during the session; None for no upload.
     store
@@ -119,11 +120,14 @@ def lab_run(
         )
     if server is not None and visitor.kind is Kind.SIMULATED:
         raise InputError("--rehearsal: a rehearsal is not uploaded. Fix: omit --server.")
+    scanner = read_scanner(setup.scanner) if setup.scanner else None
+    box = read_box(setup.box) if setup.box else None
+    if box is not None:
+        check_box(study, box, scanner.key if scanner else None)
     require_psychopy()
     from experiment.lab.psychopy_display import open_display  # noqa: PLC0415 - PsychoPy takes seconds to load
 
-    scanner = read_scanner(setup.scanner) if setup.scanner else None
-    opening = open_display(study, setup.monitor, setup.screen, setup.size_px, setup.trigger, scanner)
+    opening = open_display(study, setup.monitor, setup.screen, setup.size_px, setup.trigger, scanner, box)
     with ExitStack() as stack:
         there = stack.enter_context(remote_client(server)) if server else None
         here, opened = stack.enter_context(local_client(study, store))

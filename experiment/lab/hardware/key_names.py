@@ -5,6 +5,7 @@ keyboard, the keys of letters produce no Latin letters. Such keys then count by 
 """
 
 import unicodedata
+from functools import cache
 
 from pyglet.window import key
 
@@ -44,6 +45,17 @@ def name_of(symbol: int) -> str | None:
         return None
     name = name.lstrip("_")  # pyglet writes an underscore before a digit.
     return "return" if name == "enter" else WITHOUT_NUM_LOCK.get(name, name)
+
+
+def is_key_name(name: str) -> bool:
+    """Return True if a key can have this name: a name of PsychoPy, or a character such as `é`."""
+    return (len(name) == 1 and name.isprintable()) or name in _names()
+
+
+@cache
+def _names() -> frozenset[str]:
+    symbols = [symbol for symbol in vars(key).values() if isinstance(symbol, int)]
+    return frozenset(name for name in map(name_of, symbols) if name is not None)
 
 
 def name_by_place(name: str, keycode: int | None) -> str | None:

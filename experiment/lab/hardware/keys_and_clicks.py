@@ -1,8 +1,9 @@
-"""Key presses and clicks, with their times by `time.perf_counter_ns`.
+"""Key presses, presses of a response box and clicks, with their times by `time.perf_counter_ns`.
 
 If psychtoolbox works, it reads the keyboard in a separate thread and records the time of each press. Otherwise this
 program polls the window's events without a pause. On Linux, the X server records the time of each event, so a press
-while the program draws has the right time, to 1 ms. A response box that acts as a keyboard counts as a keyboard.
+while the program draws has the right time, to 1 ms. A response box has the times that its class describes
+(`experiment.lab.hardware.response_box`).
 """
 
 import time
@@ -13,11 +14,13 @@ from typing import TYPE_CHECKING, Literal
 from experiment.lab.hardware.key_names import name_by_place
 from experiment.lab.hardware.keyboard_backends import Backend, ptb_obstacle
 from experiment.lab.hardware.psychtoolbox_keys import PsychtoolboxKeys
-from experiment.lab.hardware.window_events import Stamped, WindowEvents
+from experiment.lab.hardware.stamped import Stamped
+from experiment.lab.hardware.window_events import EDITING_KEYS, WindowEvents
 from experiment.lab.input.typed_answers import CONTROL_ENTER
 from experiment.lab.screens.layout.screen_image import ESCAPE, RULES, Region
 
 if TYPE_CHECKING:
+    from experiment.lab.hardware.response_box.box import ResponseBox
     from experiment.lab.hardware.window import LabWindow
 
 PTB_PAUSE_S = 0.0005
@@ -31,7 +34,7 @@ REACTION_MS = 100
 
 @dataclass(frozen=True)
 class Press:
-    """A key press or a click."""
+    """A key press, a press of a button of a response box, or a click."""
 
     name: str
     """PsychoPy's name of the key, such as `1`, `num_1`, `return` or `left`, or the name of the clicked region."""
@@ -40,7 +43,7 @@ class Press:
 
     It is negative only for an escape before time zero.
     """
-    input: Literal["key", "mouse"]
+    input: Literal["key", "mouse", "box"]
     text: str = ""
     """The typed text in the participant's keyboard layout. Only `InputDevices.wait_for_typing` sets this field."""
 
@@ -58,6 +61,8 @@ class InputDevices:
         Key that a scanner presses with each pulse; None without a scanner. A participant cannot use this key.
     on_pulse
         Function that is called with the time of each pulse, by `time.perf_counter_ns`.
+    box
+        An open response box; None without a box. Its presses count as presses of the keys of the study.
 
     Raises
     ------
@@ -78,7 +83,9 @@ class InputDevices:
         backend: Backend | None = None,
         pulse_key: str | None = None,
         on_pulse: Callable[[int], object] = lambda _: None,
+        box: "ResponseBox | None" = None,
     ) -> None:
+        self._box = box
         self._pulse_keys = () if pulse_key is None else (pulse_key, f"num_{pulse_key}")
         self._on_pulse = on_pulse
         self._zero_ns = time.perf_counter_ns()
@@ -221,7 +228,7 @@ class InputDevices:
             has_effect = region is not None and (not each.is_drag or region.follows_drag)
             return Press(region.name, rt_ms, "mouse") if region and has_effect else None
         name = _accepted_name(each, keys)
-        return Press(name, rt_ms, "key", each.text) if name else None
+        return Press(name, rt_ms, each.input, each.text) if name else None
 
     def _is_double(self, each: Stamped) -> bool:
         is_same = self._double is not None and (each.name, each.input) == (self._double.name, self._double.input)
@@ -251,11 +258,17 @@ class InputDevices:
         if self._psychtoolbox is not None:
             # psychtoolbox also receives presses in other windows.
             keys = [each for each in self._psychtoolbox.taken() if not self._events.was_away(each.at_ns)]
-        self._hear(keys)
+        self._hear(keys if self._box is None else self._box.presses(keys))
 
     def _listen_to_typing(self) -> None:
         self._events.receive()
-        self._hear(self._events.taken_typing())
+        # A box that types keys has no effect here, because its keys cannot be distinguished from typed characters.
+        pressed = [] if self._box is None else self._box.presses([])
+        self._hear([*self._events.taken_typing(), *(each for each in pressed if not self._types_nothing(each))])
+
+    def _types_nothing(self, each: Stamped) -> bool:
+        """Return True for a button of a box that has no effect on a typed answer. Buttons type no characters."""
+        return each.name not in EDITING_KEYS and _accepted_name(each, self._pulse_keys) is None
 
     def _hear(self, heard: list[Stamped]) -> None:
         for pulse in [each for each in heard if _accepted_name(each, self._pulse_keys)]:

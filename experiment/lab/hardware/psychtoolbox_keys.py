@@ -7,7 +7,7 @@ from psychopy import logging
 
 from experiment.lab.hardware.keyboard_backends import letters_by_ptb_code
 from experiment.lab.hardware.psychopy_internals import taken_responses
-from experiment.lab.hardware.window_events import Stamped
+from experiment.lab.hardware.stamped import Stamped
 
 COMMAND_KEYS = frozenset({"lctrl", "rctrl", "lalt", "ralt", "loption", "roption", "lcommand", "rcommand", "lwindows",
                           "rwindows"})  # fmt: skip

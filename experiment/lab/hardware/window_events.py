@@ -1,13 +1,14 @@
 """Key presses, clicks, typed text and losses of the focus, as a window receives them from the operating system."""
 
 import time
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pyglet.window import key, mouse
 
 from experiment.lab.hardware.key_names import name_of
 from experiment.lab.hardware.native_events import NativeEvents
+from experiment.lab.hardware.stamped import Stamped
 from experiment.lab.input.typed_answers import CONTROL_ENTER
 from experiment.lab.screens.layout.screen_image import ESCAPE, RULES
 
@@ -29,28 +30,6 @@ _MOTIONS = {
 """PsychoPy's names of the keys that move the text cursor or delete. A key that is held down repeats its motion."""
 _COMMANDS = key.MOD_CTRL | key.MOD_ALT | key.MOD_OPTION | key.MOD_COMMAND | key.MOD_WINDOWS
 _ENTER = (key.RETURN, key.NUM_ENTER)
-
-
-@dataclass(frozen=True)
-class Stamped:
-    """A key press, a click or a typed text, with its time."""
-
-    at_ns: int
-    """Time by `time.perf_counter_ns`."""
-    name: str
-    """PsychoPy's name of the key, the typed text, or an empty text for a click."""
-    input: Literal["key", "mouse"]
-    text: str = ""
-    place_px: tuple[int, int] | None = None
-    """Place of a click in px from the top left; None for a key."""
-    is_drag: bool = False
-    """True if the mouse has moved while its button was held down."""
-    keycode: int | None = None
-    """The X server's number of the key, which depends only on the key's place; None if it is unknown."""
-    is_command: bool = False
-    """True if a key such as Ctrl or Alt was held down."""
-    has_own_time: bool = False
-    """True if `at_ns` is the time of the event. False if it is the time at which this program read the event."""
 
 
 class WindowEvents:

@@ -2,11 +2,24 @@
 
 from dataclasses import replace
 
-from experiment.lab.input.response_state import ENTER, SUBMIT, Content, ResponseState, digit_of, digits
+from experiment.lab.input.response_state import (
+    ENTER,
+    SUBMIT,
+    Content,
+    ResponseState,
+    digit_of,
+    digits,
+    with_keypad,
+)
+
+OPTION = "option-"
+"""First part of the name of an option's button, if the study has keys for options; the second part is the number."""
 
 
 def keys_of_choice(content: Content) -> tuple[str, ...]:
     """Return the keys of the options of `multiple_choice`, and Enter if participants choose several options."""
+    if keys := content.get("option_keys"):
+        return with_keypad(keys)
     return (*digits(len(content["options"])), *(ENTER if content.get("several") else ()))
 
 
@@ -19,10 +32,20 @@ def after_choice(content: Content, state: ResponseState, press: str) -> Response
     """Return the state of a response to `multiple_choice` after a press."""
     if content.get("several"):
         return _after_toggle(content, state, press)
-    number = digit_of(press)
+    number = _chosen_number(content, press)
     if number is None or number > len(content["options"]):
         return state
     return ResponseState(number, number)
+
+
+def _chosen_number(content: Content, press: str) -> int | None:
+    keys: list[str] | None = content.get("option_keys")
+    if keys is None:
+        return digit_of(press)
+    if press.startswith(OPTION):
+        return int(press.removeprefix(OPTION))
+    key = press.removeprefix("num_").lower()
+    return keys.index(key) + 1 if key in keys else None
 
 
 def after_ranking(content: Content, state: ResponseState, press: str) -> ResponseState:

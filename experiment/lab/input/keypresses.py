@@ -1,6 +1,6 @@
 """Rules for fast responses with a key."""
 
-from experiment.lab.input.response_state import Content, ResponseState
+from experiment.lab.input.response_state import Content, ResponseState, with_keypad
 
 KEY = "key-"
 """First part of the name of a key's button on the screen; the second part is the name of the key."""
@@ -8,7 +8,7 @@ KEY = "key-"
 
 def keys_of_keypress(content: Content) -> tuple[str, ...]:
     """Return the response keys. A digit is also accepted on the keypad."""
-    return (*content["keys"], *(f"num_{key}" for key in content["keys"] if key.isdecimal()))
+    return with_keypad(content["keys"])
 
 
 def after_keypress(content: Content, state: ResponseState, press: str) -> ResponseState:

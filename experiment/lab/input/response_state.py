@@ -1,5 +1,6 @@
 """State of a response while the participant gives it, and names of keys."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,11 @@ def digit_of(press: str) -> int | None:
     """Return the digit of a digit key, also on the keypad; None for any other key."""
     digit = press.removeprefix("num_")
     return int(digit) if digit in set("123456789") else None
+
+
+def with_keypad(keys: Collection[str]) -> tuple[str, ...]:
+    """Return the names of keys, with each digit also on the keypad."""
+    return (*keys, *(f"num_{key}" for key in keys if key.isdecimal()))
 
 
 def digits(highest: int) -> tuple[str, ...]:

@@ -7,15 +7,13 @@ from typing import Any
 from batteries.errors import InputError
 from batteries.stimulus.parts import asset_parts
 from experiment.lab.input.keypresses import KEY
-from experiment.lab.screens.layout.buttons import Action, ButtonRows
+from experiment.lab.screens.layout.buttons import Action, ButtonRows, key_sign
 from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
 from experiment.lab.screens.layout.column import ScreenColumn
 from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import ItemSize, Sheet
 from experiment.lab.screens.stimulus_parts import add_parts
 from experiment.lab.screens.trial_header import TrialMoment, add_feedback, add_progress
-
-_SIGNS = {"space": "␣", "left": "←", "right": "→", "up": "↑", "down": "↓"}
 
 
 def keypress(
@@ -83,7 +81,7 @@ def _middle(sheet: Sheet, parts: Sequence[Mapping[str, Any]], size: ItemSize) ->
 
 
 def _keys(sheet: Sheet, content: dict[str, Any]) -> ButtonRows:
-    actions = [Action(f"{KEY}{key}", name, _SIGNS.get(key, key.upper())) for key, name in content["keys"].items()]
+    actions = [Action(f"{KEY}{key}", name, key_sign(key)) for key, name in content["keys"].items()]
     size_px = round(0.9 * sheet.body_px)
     width_px = ButtonRows(sheet, actions, size_px, sheet.column_px, has_main=False).widest_row_px
     return ButtonRows(sheet, actions, size_px, width_px, has_main=False)

@@ -1,7 +1,7 @@
 """Numbered buttons for the options of a question, and the button that submits a response."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Self
 
 from experiment.lab.input.response_state import SUBMIT
 from experiment.lab.screens.layout.canvas import Canvas
@@ -77,17 +77,32 @@ class ButtonLook:
         canvas.write(note, x + round(1.3 * size_px) if is_ltr else x, y, width_px - round(1.3 * size_px))
 
 
+@dataclass(frozen=True)
+class OptionKey:
+    """The key of an option."""
+
+    region: str
+    """Name of the region of the option's button."""
+    sign: str
+    """The key's sign on the button."""
+
+    @classmethod
+    def of_number(cls, number: int) -> Self:
+        """Return the digit key of an option."""
+        return cls(str(number), str(number))
+
+
 def add_option_button(
-    column: ScreenColumn, number: int, option: str, look: ButtonLook, size_px: int, longest_end: str = ""
+    column: ScreenColumn, key: OptionKey, option: str, look: ButtonLook, size_px: int, longest_end: str = ""
 ) -> None:
-    """Add a button with a number and a text.
+    """Add a button with a key and a text.
 
     Parameters
     ----------
     column
         The column.
-    number, option
-        The number of the option, and its text. The name of the region is the number.
+    key, option
+        The key of the option, and its text.
     look
         The current look.
     size_px
@@ -100,7 +115,7 @@ def add_option_button(
     end_px = paragraph(sheet, longest_end, size_px, width_px, "bold").width_px + pad_px if longest_end else 0
     text_px = width_px - 3 * pad_px - key_px - end_px
     text = paragraph(sheet, option, size_px, text_px)
-    digit = paragraph(sheet, str(number), round(0.9 * size_px), key_px, "bold")
+    digit = paragraph(sheet, key.sign, round(0.9 * size_px), key_px, "bold")
     note = paragraph(sheet, look.note, size_px, text_px - 2 * size_px, "bold") if look.note else None
     end = paragraph(sheet, look.end, size_px, end_px, "bold") if look.end else None
     inner_px = max(text.height_px, key_px) + (note.height_px if note else 0)
@@ -110,7 +125,7 @@ def add_option_button(
         box, is_ltr = (x, y, x + width_px, y + height_px), sheet.direction == "ltr"
         look.draw_box(canvas, box)
         if look.is_open:
-            canvas.region(str(number), box)
+            canvas.region(key.region, box)
         key_left = x + pad_px if is_ltr else x + width_px - pad_px - key_px
         text_left = x + 2 * pad_px + key_px if is_ltr else x + pad_px + end_px
         top = y + (height_px - inner_px) // 2

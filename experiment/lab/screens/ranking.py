@@ -5,7 +5,7 @@ from typing import Any
 from experiment.lab.input.choices import is_complete
 from experiment.lab.screens.layout.column import ScreenColumn
 from experiment.lab.screens.layout.sheet import ItemSize
-from experiment.lab.screens.option_buttons import ButtonLook, add_option_button, add_submit
+from experiment.lab.screens.option_buttons import ButtonLook, OptionKey, add_option_button, add_submit
 from experiment.lab.screens.trial_header import TrialMoment
 
 
@@ -15,7 +15,7 @@ def add_ranking(column: ScreenColumn, content: dict[str, Any], moment: TrialMome
     longest = max((say("ranking_place", place=place) for place in range(1, len(options) + 1)), key=len)
     for number, option in enumerate(options, start=1):
         look = _look(column, number, moment)
-        add_option_button(column, number, option, look, size.letters_px, longest)
+        add_option_button(column, OptionKey.of_number(number), option, look, size.letters_px, longest)
     if moment.feedback is None:
         add_submit(column, is_complete(content, moment.response_state), "Enter", size.letters_px)
 

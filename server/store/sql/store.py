@@ -202,6 +202,7 @@ class SqlStore(SqlResearcherStore, Store):
             texts=texts,
             trials=tuple(StoredTrial(index, Phase(phase), items[item_id]) for index, phase, item_id in planned),
             withdrawal_code=withdrawal_code,
+            group=session.group,
         )
 
     def responses(self, session: str) -> dict[int, Any]:

@@ -5,6 +5,7 @@ import json
 import os
 import statistics
 import time
+from contextlib import closing, nullcontext
 from dataclasses import asdict
 from types import SimpleNamespace
 
@@ -23,6 +24,8 @@ from experiment.lab.hardware.clock import wait_until
 from experiment.lab.hardware.keys_and_clicks import InputDevices
 from experiment.lab.hardware.machine_check import check_machine
 from experiment.lab.hardware.psychopy_messages import collect_messages, psychopy_messages
+from experiment.lab.hardware.response_box.box import open_box
+from experiment.lab.hardware.response_box.box_text import read_box
 from experiment.lab.hardware.triggers import open_trigger
 from experiment.lab.hardware.window import LabWindow
 from experiment.lab.photodiode.flashes import FlashSeries, show_flashes
@@ -268,12 +271,12 @@ def unopened():
         send({"backend": heard.backend, "obstacle": heard.obstacle})
 
 
-def inputs(backend):
-    """Follow the commands of the test, and send what was pressed."""
+def inputs(backend, box=None):
+    """Follow the commands of the test, and send what was pressed; with `box`, also on a response box."""
     measure_once()
-    with LabWindow() as window:
+    with closing(open_box(read_box(box))) if box else nullcontext() as opened, LabWindow() as window:
         window.show(window.prepare(Image.new("RGB", window.size_px, "white")))
-        heard = InputDevices(window, backend)
+        heard = InputDevices(window, backend, box=opened)
         send({"backend": heard.backend})
         for command in commands():
             regions = [Region(name, tuple(box_px)) for name, box_px in command.get("regions", ())]

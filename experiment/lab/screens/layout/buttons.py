@@ -8,6 +8,13 @@ from experiment.lab.screens.layout.column import ScreenColumn
 from experiment.lab.screens.layout.sheet import ACCENT, INK, LINE_STRONG, ON_ACCENT, PAPER, Sheet
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 
+_SIGNS = {"space": "␣", "left": "←", "right": "→", "up": "↑", "down": "↓"}
+
+
+def key_sign(key: str) -> str:
+    """Return the sign of a response key, as it is shown on a button."""
+    return _SIGNS.get(key, key.upper())
+
 
 @dataclass(frozen=True)
 class Action:

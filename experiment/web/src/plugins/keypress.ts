@@ -10,6 +10,7 @@ import { beganAt_ms } from "../timing/input-events";
 import { usesTouch } from "../timing/input-hints";
 import { keyNameOf, typedKeyOf } from "../timing/response-keys";
 import type { ResponseWindow } from "../timing/response-window";
+import { keyLabel } from "./key-label";
 import { paragraphs } from "./question-element";
 import { stimulusParameters, trialData, trialParameters } from "./shared-info";
 import { TrialPlugin } from "./trial-plugin";
@@ -215,16 +216,13 @@ class KeypressStimulus implements Stimulus<string> {
 }
 
 function keyButton(key: string, name: string): HTMLButtonElement {
-  const label = KEY_SIGNS[key] ?? (key === "space" ? say("key_space") : key.toUpperCase());
   return html(
     "button",
     { type: "button", "data-key": key },
-    html("kbd", { lang: TEXTS_LANGUAGE }, label),
+    html("kbd", { lang: TEXTS_LANGUAGE }, keyLabel(key)),
     html("span", { class: "key-name", dir: "auto" }, name),
   );
 }
-
-const KEY_SIGNS: Record<string, string> = { left: "←", right: "→", up: "↑", down: "↓" };
 
 const ROWS_OF_KEYS = ["1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm"];
 

@@ -6,15 +6,16 @@ import { html } from "../pages/dom";
 import type { GivenResponse, Stimulus, TrialParameters } from "../run-trial";
 import { say, TEXTS_LANGUAGE } from "../pages/texts";
 import { usesTouch } from "../timing/input-hints";
-import { digitOf } from "../timing/response-keys";
+import { digitOf, keyNameOf, typedKeyOf } from "../timing/response-keys";
 import type { TimeBounds } from "../timing/time-hints";
+import { keyLabel } from "./key-label";
 import { questionElement, submitButton } from "./question-element";
 import { questionParameters, trialData, trialParameters } from "./shared-info";
 import { TrialPlugin } from "./trial-plugin";
 
 const info = {
   name: "multiple-choice",
-  version: "1.1.0",
+  version: "1.2.0",
   parameters: {
     ...questionParameters,
     /** The options, 2 to 9: texts, or pictures with the fields of a picture in `stimulus`. */
@@ -23,6 +24,10 @@ const info = {
      * the response.
      */
     several: { type: ParameterType.OBJECT, default: null },
+    /** The key of each option: a small letter, a digit, "space", "left", "right", "up" or "down". If it is empty, the keys
+     * are the digits from 1. Not used with `several`.
+     */
+    option_keys: { type: ParameterType.STRING, array: true, default: [] },
     ...trialParameters,
   },
   data: {
@@ -54,9 +59,12 @@ export default class MultipleChoicePlugin extends TrialPlugin<Choice, Trial> imp
     return sampleWithoutReplacement(numbers, randomInt(several.at_least, several.at_most)).sort((one, other) => one - other);
   }
 
-  protected giveResponse(response: Choice, rt_ms: number, { reading_ms }: Trial) {
+  protected giveResponse(response: Choice, rt_ms: number, { reading_ms, option_keys }: Trial) {
     const api = this.jsPsych.pluginAPI;
-    if (typeof response === "number") return api.pressKey(String(response), rt_ms);
+    if (typeof response === "number") {
+      const key = option_keys?.[response - 1];
+      return api.pressKey(key ? typedKeyOf(key) : String(response), rt_ms);
+    }
     for (const option of response) api.pressKey(String(option), (reading_ms + rt_ms) / 2);
     api.clickTarget(document.querySelector("#submit-response")!, rt_ms);
   }
@@ -76,7 +84,10 @@ class MultipleChoiceStimulus implements Stimulus<Choice> {
   ) {
     const { options, several } = content;
     const pictures = options.map((option) => (typeof option === "string" ? null : picture(option)));
-    this.options = options.map((option, index) => optionButton(index + 1, pictures[index]?.element ?? wordsOf(option)));
+    this.options = options.map((option, index) => {
+      const key = content.option_keys?.[index];
+      return optionButton(index + 1, key ? keyLabel(key) : String(index + 1), pictures[index]?.element ?? wordsOf(option));
+    });
     if (several) this.options.forEach((button) => button.setAttribute("aria-pressed", "false"));
     this.controls = several ? [...this.options, this.submit] : this.options;
     const list = html("ol", { class: "options" }, ...this.options.map((button) => html("li", {}, button)));
@@ -99,8 +110,8 @@ class MultipleChoiceStimulus implements Stimulus<Choice> {
         if (this.isComplete() && responseWindow.takes(event)) resolve({ response: this.chosenInOrder(), event });
       };
       const onKey = (event: KeyboardEvent) => {
-        const digit = digitOf(event);
-        if (digit !== null) respond(event, digit);
+        const option = this.optionOf(event);
+        if (option !== null) respond(event, option);
         // Enter on a button presses this button.
         else if (event.key === "Enter" && this.content.several && !(event.target as Element).closest("button")) submit(event);
       };
@@ -128,6 +139,16 @@ class MultipleChoiceStimulus implements Stimulus<Choice> {
     });
   }
 
+  /** Returns the number of the option whose key was pressed; null for any other key. */
+  private optionOf(event: KeyboardEvent): number | null {
+    const keys = this.content.option_keys ?? [];
+    if (keys.length === 0) return digitOf(event);
+    const key = keyNameOf(event);
+    if (key === null || !keys.includes(key) || event.ctrlKey || event.altKey || event.metaKey) return null;
+    event.preventDefault(); // the space key and the arrow keys would scroll the page or press a button
+    return keys.indexOf(key) + 1;
+  }
+
   private toggle(option: number): void {
     if (!this.chosen.delete(option)) this.chosen.add(option);
     this.options[option - 1]!.setAttribute("aria-pressed", String(this.chosen.has(option)));
@@ -148,9 +169,9 @@ class MultipleChoiceStimulus implements Stimulus<Choice> {
   }
 }
 
-function optionButton(number: number, shown: HTMLElement): HTMLButtonElement {
+function optionButton(number: number, key: string, shown: HTMLElement): HTMLButtonElement {
   const attributes = { type: "button", class: "option", "data-option": number } as const;
-  return html("button", attributes, html("span", { class: "option-number" }, String(number)), shown);
+  return html("button", attributes, html("span", { class: "option-number" }, key), shown);
 }
 
 function wordsOf(option: string | ImagePart): HTMLElement {
@@ -162,9 +183,12 @@ function mark(button: HTMLButtonElement, name: "right" | "wrong", words: string)
   button.append(html("span", { class: "option-mark", lang: TEXTS_LANGUAGE }, words));
 }
 
-function helpOn({ several }: MultipleChoiceContent): string {
+function helpOn({ several, option_keys }: MultipleChoiceContent): string {
   const touch = usesTouch();
-  if (!several) return say(touch ? "multiple_choice_help_touch" : "multiple_choice_help");
+  if (!several) {
+    const help = option_keys?.length ? "option_keys_help" : "multiple_choice_help";
+    return say(touch ? "multiple_choice_help_touch" : help);
+  }
   const { at_least, at_most } = several;
   return at_least === at_most
     ? say(touch ? "choose_exactly_touch" : "choose_exactly", { number: at_least })

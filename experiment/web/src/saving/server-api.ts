@@ -143,6 +143,8 @@ export interface MultipleChoiceContent extends QuestionContent {
   options: (string | ImagePart)[];
   /** How many options a participant chooses; absent or null if the participant chooses one. */
   several?: { at_least: number; at_most: number } | null;
+  /** The key of each option; absent or empty if the keys are the digits from 1. */
+  option_keys?: string[];
 }
 
 /** A scale of points. */
