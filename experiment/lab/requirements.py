@@ -4,6 +4,7 @@ from typing import Any
 
 from batteries.errors import InputError
 from batteries.stimulus.parts import asset_parts, kind_of, path_of, stored_name, suffix_of
+from batteries.tasks.psychopy_trial import PsychoPyTask
 from experiment.lab.input.key_bindings import check_task
 from experiment.lab.media.files import media_folder, read_file
 from experiment.lab.media.pictures import decode_picture
@@ -69,8 +70,12 @@ def plays_sounds(study: Study) -> bool:
 
 
 def _files(study: Study) -> list[dict[str, Any]]:
-    """Return the pictures, sounds and videos of a study, each file once for each size in degrees."""
-    parts = [part for item in study.battery.items for part in asset_parts(item.content)]
+    """Return the pictures, sounds and videos of a study, each file once for each size in degrees.
+
+    The files of items of the task `psychopy` are left out, because a class of the study reads them.
+    """
+    items = [item for item in study.battery.items if item.task != PsychoPyTask.name]
+    parts = [part for item in items for part in asset_parts(item.content)]
     return list({(stored_name(part), part.get("width_deg")): part for part in parts}.values())
 
 
