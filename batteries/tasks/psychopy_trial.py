@@ -48,7 +48,7 @@ class PsychoPyContent(BaseModel):
     def _are_distinct(cls, answers: tuple[JsonValue, ...]) -> tuple[JsonValue, ...]:
         check_distinct(answers, "an entry of `answers` is empty. Fix: write a field of the response into this entry.")
         if None in answers:
-            raise ValueError("an entry of `answers` is null, which is no response. Fix: delete this entry.")
+            raise ValueError("an entry of `answers` is null, but null is not a response. Fix: delete this entry.")
         return answers
 
 

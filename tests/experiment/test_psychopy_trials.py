@@ -81,7 +81,7 @@ def test_a_class_that_is_not_there_is_refused_when_the_study_is_read(
         load_study(folder)
 
 
-def test_a_browser_is_told_that_the_study_takes_place_in_the_laboratory(folder: Path, tmp_path: Path) -> None:
+def test_a_browser_shows_that_the_study_takes_place_in_the_laboratory(folder: Path, tmp_path: Path) -> None:
     study = load_study(folder)
     with closing(SqliteStore(tmp_path / "store.db")) as store:
         store.register_study(study)

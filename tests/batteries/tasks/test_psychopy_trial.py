@@ -41,7 +41,7 @@ def test_answers_that_could_not_be_scored_are_refused(answers: list[Any], messag
         TASK.checked_content(TILT | {"answers": answers}, None)
 
 
-def test_a_response_that_is_no_answer_is_refused() -> None:
+def test_a_response_that_is_not_an_answer_is_refused() -> None:
     for content, response in ((TILT, "right"), (SIDES, {"side": "left", "more": [1]}), (FREE, 3), (FREE, {"x": None})):
         TASK.check_response(content, response)
     for content, response in ((TILT, "up"), (SIDES, "left"), (SIDES, {"n_presses": 4}), (FREE, None), (FREE, 2**60)):
