@@ -48,8 +48,8 @@ def test_each_frame_is_drawn_for_the_time_of_its_flip(shown):
     drawn = found["flag"]["drawn"]
     assert drawn["frames"] == len(of_first) - 2, "without the first frame, and the frame after the other screen"
     assert drawn["longest_ms"] >= frame_ms * 0.5
-    assert abs(sum(steps) - len(steps) - drawn["dropped"]) <= 2
-    assert 30 <= drawn["frames"] <= 42
+    assert abs(sum(steps) - len(steps) - drawn["dropped"]) <= 5
+    assert 30 <= drawn["frames"] + drawn["dropped"] <= 45
 
 
 @pytest.mark.parametrize("name", ["flag", "careless"])
