@@ -18,11 +18,12 @@ from psychopy.visual.backends.pygletbackend import PygletBackend
 from pyglet.libs.x11 import xlib
 
 from batteries.errors import InputError
+from equipoise.commands.lab.check import _trials_finding
 from experiment.lab.hardware import keys_and_clicks as keys_module
 from experiment.lab.hardware import psychopy_internals
 from experiment.lab.hardware import window as window_module
 from experiment.lab.hardware.clock import wait_until
-from experiment.lab.hardware.keys_and_clicks import InputDevices
+from experiment.lab.hardware.keys_and_clicks import InputDevices, Press
 from experiment.lab.hardware.machine_check import check_machine
 from experiment.lab.hardware.psychopy_messages import collect_messages, psychopy_messages
 from experiment.lab.hardware.triggers import open_trigger
@@ -31,7 +32,7 @@ from experiment.lab.photodiode.flashes import FlashSeries, show_flashes
 from experiment.lab.presentation import Step, present
 from experiment.lab.psychopy_display import PsychoPyDisplay
 from experiment.lab.psychopy_trials.loading import load_classes
-from experiment.lab.psychopy_trials.running import try_all_items
+from experiment.lab.psychopy_trials.running import RunningTrial, try_all_items
 from experiment.lab.requirements import sheet_for
 from experiment.lab.screens import trial as trial_screens
 from experiment.lab.screens.layout.screen_image import Region
@@ -389,7 +390,10 @@ def psychopy_trials(folder, hz):
 
 
 def failing_classes(codes):
-    """Send the sentence about each code of a class that fails, and then whether a page is shown pixel for pixel."""
+    """Send the sentence about each code of a class that fails, also in a response to the key f.
+
+    Then send the finding of `equipoise lab check` on the last class, and whether a page is shown pixel for pixel.
+    """
     measure_once()
     with TemporaryDirectory() as temporary, LabWindow() as window:
         for name, code in json.loads(codes).items():
@@ -397,10 +401,13 @@ def failing_classes(codes):
             folder = make_psychopy_study(Path(temporary) / name, [item], codes={"bad": ("bad.py", "Bad", code)})
             study = load_study(folder)
             try:
-                try_all_items(study, load_classes(study), window)
-                send({"error": None})
+                classes = load_classes(study)
+                try_all_items(study, classes, window)
+                own = RunningTrial(window, classes["bad"], study.battery.items[0], folder)
+                send({"error": None, "response": own.response(Press("f", 400.0, "key"))})
             except InputError as error:
                 send({"error": str(error)})
+        send(asdict(_trials_finding(study, window)))
         page = noise(window.size_px)
         window.draw(window.prepare(page))
         send({"same": window.drawn().tobytes() == page.tobytes()})

@@ -62,4 +62,7 @@ def test_each_mistake_of_a_class_has_one_sentence(screen):
         for name, (_, sentence) in BAD.items():
             error = program.reply()["error"]
             assert error is not None and sentence in error and " Fix: " in error and "\n" not in error, name
+        finding = program.reply()
+        assert (finding["what"], finding["verdict"]) == ("PsychoPy trials", "bad")
+        assert sentence in f"{finding['found']}. Fix: {finding['advice']}", "the last class is still there"
         assert program.reply() == {"same": True}

@@ -88,6 +88,18 @@ BAD: dict[str, tuple[str, str]] = {
     "enter": (bad(keys="{'enter': 'a'}"), "PsychoPy has no key `enter`. Fix: use `return`."),
     "capital": (bad(keys="{'A': 'a'}"), "PsychoPy has no key `A`. Fix: use `a`."),
     "escape": (bad(keys="{'escape': 'a'}"), "the key `escape` is not free: participants leave"),
+    "not-json": (
+        bad("pass\n\n    def response(self, press):\n        return {press.key}"),
+        "`Bad.response` of the item `q1` failed (TypeError: Object of type set is not JSON serializable). Fix",
+    ),
+    "nan": (
+        bad("pass\n\n    def response(self, press):\n        return float('nan')"),
+        "`Bad.response` of the item `q1` failed (ValueError: Out of range float values",
+    ),
+    "unlisted": (
+        bad("pass\n\n    def response(self, press):\n        return press.rt_ms"),
+        "bad.py: item `q1`: the response 400.0 is none of the item's `answers`: `a`, `b`. Fix: use one of",
+    ),
     "answer": (
         bad(keys="{'f': 'c'}"),
         "bad.py: item `q1`: the response 'c' is none of the item's `answers`: `a`, `b`.",
