@@ -200,8 +200,8 @@ print(eq.audit("table.csv")[["row", "check", "verdict"]])""",
     ),
     ("Coding of open answers", "", ("coding_new", "coding_agreement", "coding_refresh")),
     ("Laboratory", "", (
-        "lab_run", "lab_check", "lab_codes", "lab_flashes", "lab_photodiode", "lab_upload", "FlashSeries", "Visitor",
-        "Setup", "Kind",
+        "lab_run", "lab_check", "lab_codes", "lab_flashes", "lab_photodiode", "lab_upload", "PsychoPyTrial",
+        "TrialPress", "FlashSeries", "Visitor", "Setup", "Kind",
     )),
 )  # fmt: skip
 """The groups of public names: heading, example and names. The laboratory needs a window, and

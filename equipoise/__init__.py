@@ -83,6 +83,8 @@ if TYPE_CHECKING:
     from equipoise.commands.store.study_changes import revise as revise
     from equipoise.commands.store.withdraw import withdraw as withdraw
     from experiment.lab.photodiode.flashes import FlashSeries as FlashSeries
+    from experiment.lab.psychopy_trials.trial_class import PsychoPyTrial as PsychoPyTrial
+    from experiment.lab.psychopy_trials.trial_class import TrialPress as TrialPress
     from experiment.lab.visitor import Visitor as Visitor
     from experiment.load_study import load_study as load_study
     from experiment.models.baselines import run_baseline as run_baseline
@@ -166,10 +168,12 @@ _PARTS = {
     "Item": "batteries.items",
     "Kind": "experiment.records",
     "Plan": "experiment.plan",
+    "PsychoPyTrial": "experiment.lab.psychopy_trials.trial_class",
     "Setup": "equipoise.commands.lab.check",
     "SqliteStore": "server.store",
     "Study": "experiment.study.definition",
     "Trial": "experiment.plan",
+    "TrialPress": "experiment.lab.psychopy_trials.trial_class",
     "Visitor": "experiment.lab.visitor",
     "analyze_table": "analysis.any_table",
     "analyze_trials": "analysis.study",

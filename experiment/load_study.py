@@ -10,6 +10,7 @@ from batteries.files.file_reading import line_of, parse_yaml, read_text, read_ya
 from batteries.items import Battery, Item, load_battery
 from batteries.stimulus.asset_files import asset_file, read_asset
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
+from batteries.tasks.psychopy_trial import PsychoPyTask
 from experiment.plan import plan_session, sequences_of
 from experiment.study.analysis_plan import OF_RUNS
 from experiment.study.answer_coding import items_of_codings
@@ -86,8 +87,7 @@ def load_study(folder: Path) -> Study:
         path_of_questions = folder / timeline.demographics
         texts[timeline.demographics] = read_text(path_of_questions)
         demographics = parse_yaml(texts[timeline.demographics], path_of_questions, Questionnaire).questions
-    for plugin in definition.plugins.values():
-        texts[plugin.file] = read_text(folder / plugin.file)
+    texts |= {name: read_text(folder / name) for name in sorted(definition.code_files)}  # Python runs only in the lab.
     with input_error_about(str(path)):
         check_own(definition.texts, path)
         test_items = _test_items(definition, battery)
@@ -97,6 +97,7 @@ def load_study(folder: Path) -> Study:
         _check_practice(definition)
         _check_keys(definition, battery)
         _check_plugins(definition, battery, texts)
+        _check_psychopy_trials(definition, battery)
         items_of_codings(definition.analysis.coding, test_items)
         groups = _groups(test_items, definition)
         study = Study(folder, definition, battery, groups, texts, demographics, _panel_ids(folder, definition))
@@ -215,6 +216,15 @@ def _check_plugins(definition: StudyDefinition, battery: Battery, texts: Mapping
             raise InputError(
                 f"the item `{item.item_id}` is a trial of the plugin `{item.content['plugin']}`, which is not under "
                 "`plugins`. Fix: add the plugin under `plugins`, or correct the item."
+            )
+
+
+def _check_psychopy_trials(definition: StudyDefinition, battery: Battery) -> None:
+    for item in battery.items:
+        if item.task == PsychoPyTask.name and item.content["trial"] not in definition.psychopy_trials:
+            raise InputError(
+                f"the item `{item.item_id}` is a trial of the class `{item.content['trial']}`, which is not under "
+                "`psychopy_trials`. Fix: add the class under `psychopy_trials`, or correct the item."
             )
 
 

@@ -266,6 +266,18 @@ class Shown(BaseModel):
     )
 
 
+class DrawnFrames(BaseModel):
+    """The frames that a class of the study drew after the onset, in a trial of the task `psychopy`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    frames: int = Field(ge=0, le=100_000_000, description="Number of drawn frames after the first frame.")
+    dropped: int = Field(
+        ge=0, le=100_000_000, description="Number of frames of the screen in which no new frame could be drawn in time."
+    )
+    longest_ms: float = Field(ge=0, le=86_400_000, description="Longest interval between two drawn frames, in ms.")
+
+
 class PlayedSound(BaseModel):
     """The actual onset of a sound."""
 
@@ -338,6 +350,9 @@ class Presentation(BaseModel):
     )
     stimulus: Shown | None = Field(default=None, description="The stimulus, if it disappeared before the response.")
     mask: Shown | None = Field(default=None, description="The mask after the stimulus, if it disappeared.")
+    drawn: DrawnFrames | None = Field(
+        default=None, description="The frames that a class of the study drew; None for other tasks."
+    )
     sounds: tuple[PlayedSound, ...] = Field(default=(), max_length=50, description="The sounds of the stimulus.")
     events: tuple[TrialEvent, ...] = Field(
         default=(), max_length=200, description="The events of a laboratory trial, in the order of their times."

@@ -91,6 +91,11 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
     for private in {secrets} if is_address(location) else {secrets, Path(location).parent}:
         if warning := open_folder_warning(private):
             logger.warning(warning)
+    if item := study.lab_only_item:
+        logger.warning(
+            f"the item `{item.item_id}` is a PsychoPy trial, which only the laboratory can show: the server refuses "
+            "participants in a browser, and accepts sessions of the laboratory"
+        )
     on_ready()
     with _shared_metrics() if settings.processes > 1 else nullcontext():
         _Supervisor(

@@ -14,6 +14,7 @@ from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from batteries.tasks.keypress import Keypress
 from batteries.tasks.multiple_choice import MultipleChoice
 from batteries.tasks.number import NumberTask
+from batteries.tasks.psychopy_trial import PsychoPyTask
 from batteries.tasks.ranking import Ranking
 from batteries.tasks.rating import Rating
 from batteries.tasks.recall import Recall
@@ -43,6 +44,7 @@ TASKS: dict[str, Task] = {
         Recall(),
         BlackboxPredict(),
         JsPsychPlugin(),
+        PsychoPyTask(),
     )
 }
 

@@ -8,8 +8,15 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from batteries.canonical_json import canonical_json
 from batteries.errors import InputError
-from batteries.stimulus.parameter_files import paths_in
 from batteries.stimulus.parts import AssetPath, Digest
+from batteries.tasks.json_answers import (
+    answer_name,
+    check_distinct,
+    check_key_is_answer,
+    matches,
+    with_files,
+    without_other_texts,
+)
 from batteries.tasks.replies.reading import Reading
 from batteries.tasks.task import Feedback, Score, Task
 
@@ -38,15 +45,11 @@ class JsPsychContent(BaseModel):
     @field_validator("answers")
     @classmethod
     def _are_distinct(cls, answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
-        if len(answers) == 1:
-            raise ValueError("`answers` has only one entry. Fix: add the other possible answers.")
-        if any(not answer for answer in answers):
-            raise ValueError(
-                "an entry of `answers` is empty. Fix: write a field of the plugin's data into this entry, such as "
-                "{response: 0}."
-            )
-        if len({canonical_json(answer) for answer in answers}) < len(answers):
-            raise ValueError("two entries of `answers` are equal. Fix: make the two entries different.")
+        check_distinct(
+            answers,
+            "an entry of `answers` is empty. Fix: write a field of the plugin's data into this entry, such as "
+            "{response: 0}.",
+        )
         return answers
 
 
@@ -65,9 +68,8 @@ class JsPsychPlugin(Task):
 
     def checked_content(self, content: dict[str, JsonValue], key: JsonValue) -> dict[str, JsonValue]:
         whole = super().checked_content(content, key)
-        if key is not None and key not in self.responses(whole):
-            raise InputError(f"the key {key!r} is not in `answers`. Fix: use an entry of `answers` as the key.")
-        return _with_files(whole)
+        check_key_is_answer(self.responses(whole), key)
+        return with_files(whole)
 
     def check_response(self, content: dict[str, Any], response: JsonValue) -> None:
         if not isinstance(response, dict):
@@ -78,7 +80,7 @@ class JsPsychPlugin(Task):
         canonical_json(response)  # Refuses values that cannot be compared with the key, such as huge numbers.
 
     def score(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Score:
-        correct = isinstance(key, dict) and isinstance(response, dict) and _matches(response, key)
+        correct = isinstance(key, dict) and isinstance(response, dict) and matches(response, key)
         return Score(correct, float(correct))
 
     def read_reply(self, content: dict[str, Any], reply: str) -> Reading:
@@ -102,17 +104,13 @@ class JsPsychPlugin(Task):
         return float(given)
 
     def choice(self, content: dict[str, Any], response: JsonValue) -> str | None:
-        assert isinstance(response, dict)
-        given = (answer for answer in content["answers"] if _matches(response, answer))
-        found = next(given, None)
-        return None if found is None else ", ".join(f"{name}: {_text(value)}" for name, value in found.items())
+        return next((answer_name(answer) for answer in content["answers"] if matches(response, answer)), None)
 
     def without_free_texts(
         self, content: dict[str, Any], key: JsonValue, response: JsonValue, pseudonym: Callable[[str], str]
     ) -> JsonValue:
         """Return the plugin's data with pseudonyms for all texts that are not texts of a possible answer."""
-        possible = {text for answer in content.get("answers", ()) for text in _texts(answer)}
-        return _replaced(response, possible, pseudonym)
+        return without_other_texts(response, content.get("answers", ()), pseudonym)
 
     def draw(self, content: dict[str, Any], rng: random.Random) -> JsonValue:
         """Draw one of the `answers`, or else a response from the plugin's parameters, as far as they determine it.
@@ -130,45 +128,7 @@ class JsPsychPlugin(Task):
         return {"response": "simulated"}
 
 
-def _with_files(content: dict[str, Any]) -> dict[str, JsonValue]:
-    """Return a content with an entry in `files` for each file that it names. Without files, there is no such field."""
-    known: dict[str, str | None] = content.get("files", {})
-    paths = paths_in([content["parameters"], content["answers"]])
-    if unused := known.keys() - set(paths):
-        raise InputError(
-            f"`files` has the entry `{min(unused)}`, which no parameter names. Fix: delete this entry of `files`."
-        )
-    return {**content, "files": {path: known.get(path) for path in paths}} if paths else content
-
-
 def _slider_ends(parameters: dict[str, Any]) -> tuple[int, int]:
     """Return the lowest and the highest position of a slider. jsPsych's default values are 0 and 100."""
     low, high = (parameters.get(name, default) for name, default in (("min", 0), ("max", 100)))
     return (low, high) if isinstance(low, int) and isinstance(high, int) and low <= high else (0, 100)
-
-
-def _text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else canonical_json(value).decode()
-
-
-def _texts(value: JsonValue) -> set[str]:
-    """Return all texts in a JSON value, without the names of fields."""
-    if isinstance(value, str):
-        return {value}
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
-    return {text for each in inner for text in _texts(each)}
-
-
-def _replaced(value: JsonValue, possible: set[str], pseudonym: Callable[[str], str]) -> JsonValue:
-    if isinstance(value, str):
-        return value if value in possible or not value else pseudonym(value)
-    if isinstance(value, dict):
-        return {name: _replaced(each, possible, pseudonym) for name, each in value.items()}
-    return [_replaced(each, possible, pseudonym) for each in value] if isinstance(value, list) else value
-
-
-def _matches(response: Answer, answer: Answer) -> bool:
-    # Compared as JSON: in Python, `True` equals 1.
-    return all(
-        name in response and canonical_json(response[name]) == canonical_json(value) for name, value in answer.items()
-    )

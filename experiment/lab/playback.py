@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,7 @@ class Playback:
     ) -> None:
         self._at_flip = at_flip
         self._window, self._output, self._folder = window, output, folder
+        self._resources = ExitStack()
         self._screens = [self._loaded(step) for step in screens]
         self._stimulus = [self._loaded(step) for step in stimulus]
         self._current = (self._screens or self._stimulus)[0]
@@ -105,13 +107,15 @@ class Playback:
             As for `experiment.lab.presentation.present`.
         """
         first, *others = [*self._screens, self._stimulus[0]]
+        if self._stimulus[0].step.trial is not None:
+            self._resources.enter_context(no_garbage_collection())
         onset = present(
             self._window,
             fixation,
             first.prepared,
             fixation_ms,
             self._at_flip("fixation"),
-            self._at_flip(first.step.event),
+            self._functions_at_flip(first.step),
             on_planned=first.plan,
             blank=blank,
             intertrial_ms=intertrial_ms,
@@ -148,7 +152,9 @@ class Playback:
         """Show the current image again, after `picture_changed` has changed it on the graphics card."""
         picture_changed(self._current.prepared)
         self._draw(self._current)
-        self._window.flip()
+        flipped_ns = self._window.flip()
+        if self._current.step.trial is not None:
+            self._current.step.trial.resume(flipped_ns)
         self._draw_ahead()
 
     def stop(self) -> Played:
@@ -158,17 +164,19 @@ class Playback:
             at_ns, latency_ms = sound.onset()
             onset_ms = None if at_ns is None else (at_ns - self._onset_ns) / 1e6
             sounds.append(PlayedSound(part=number, onset_ms=onset_ms, latency_ms=latency_ms))
+        trial = self._stimulus[0].step.trial
         self.close()
-        return Played(tuple(self._ended), tuple(sounds))
+        return Played(tuple(self._ended), trial.frames if trial else None, tuple(sounds))
 
     def close(self) -> None:
         """End the sounds and videos."""
         for each in (*self._screens, *self._stimulus):
             each.close()
         self._screens, self._stimulus, self._next = [], [], []
+        self._resources.close()
 
     def _loaded(self, step: Step) -> _LoadedStep:
-        prepared = self._window.prepare(step.picture.image)
+        prepared = self._window.prepare(step.picture.image, step.trial.draw if step.trial else None)
         videos = [
             VideoPlayer(self._window, step.parts[place.number], self._read(step.parts[place.number]), place.box_px)
             for place in step.picture.videos
@@ -217,7 +225,7 @@ class Playback:
         """Show a step, end the current step, and return the actual timing of the current step."""
         if not is_drawn:
             self._draw(following)
-        for function in self._at_flip(following.step.event):
+        for function in self._functions_at_flip(following.step):
             self._window.call_on_flip(function)
         flipped_ns = self._window.flip()
         frame_ms, intended_ms = self._window.frame_ms, self._current.step.duration_ms
@@ -228,8 +236,16 @@ class Playback:
         self._current, self._flipped_ns = following, flipped_ns
         return Shown(duration_ms=duration_ms, frames=round(duration_ms / frame_ms), frames_intended=intended)
 
+    def _functions_at_flip(self, step: Step) -> list["AtFlip"]:
+        return [*self._at_flip(step.event), *([step.trial.begin] if step.trial else [])]
+
     def _show_frames(self) -> None:
-        """Show the next frames of the videos, if it is time."""
+        """Show the next frame that a class of the study draws, or the next frames of the videos, if it is time."""
+        trial = self._current.step.trial
+        if trial is not None:
+            if trial.is_due:
+                trial.note_frame(self._window.show(self._current.prepared))
+            return
         elapsed_ms = (time.perf_counter_ns() - self._flipped_ns) / 1e6 + self._window.frame_ms / 2
         n_new = sum(video.advance(elapsed_ms) for video in self._current.videos)
         if n_new > 0:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from experiment.lab.hardware.clock import intervals_ms, wait_until
 from experiment.lab.screens.layout.screen_image import ScreenImage
-from experiment.records import PlayedSound, Shown, TrialEvent
+from experiment.records import DrawnFrames, PlayedSound, Shown, TrialEvent
 
 if TYPE_CHECKING:
     from experiment.lab.hardware.window import AtFlip, LabWindow, Prepared
+    from experiment.lab.psychopy_trials.running import RunningTrial
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class Step:
     """Time until the next step, in ms; None for a step that the participant ends."""
     parts: Sequence[Mapping[str, Any]] = ()
     """Parts of the item's content that the image shows. Sounds and videos begin at the flip that shows the image."""
+    trial: "RunningTrial | None" = None
+    """The trial whose class draws over the image, before each frame; None if only the image is shown."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class Played:
 
     steps: tuple[Shown, ...] = ()
     """The steps of the stimulus that ended before the response."""
+    drawn: DrawnFrames | None = None
+    """The frames that a class of the study drew; None for other tasks."""
     sounds: tuple[PlayedSound, ...] = ()
     events: tuple[TrialEvent, ...] = ()
     """All events of the trial, from the fixation to the response."""

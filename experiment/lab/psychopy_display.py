@@ -2,10 +2,11 @@
 
 import platform
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 import psychopy
@@ -24,6 +25,8 @@ from experiment.lab.hardware.window import AtFlip, LabWindow, Prepared
 from experiment.lab.media.files import media_folder
 from experiment.lab.playback import Playback
 from experiment.lab.presentation import Onset, Played, Step
+from experiment.lab.psychopy_trials.loading import LoadedClass, load_classes
+from experiment.lab.psychopy_trials.running import RunningTrial, try_all_items
 from experiment.lab.requirements import plays_sounds, sheet_for
 from experiment.lab.screens.layout.screen_image import ESCAPE, ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
@@ -64,6 +67,8 @@ class PsychoPyDisplay:
         The scanner whose pulse begins the trials of a visit; None without a scanner.
     log
         PsychoPy's log of the visit; None for a log that receives no messages of PsychoPy.
+    classes
+        The classes of the study that draw trials, by name.
     """
 
     def __init__(
@@ -76,8 +81,10 @@ class PsychoPyDisplay:
         media_folder: Path | None = None,
         scanner: Scanner | None = None,
         log: PsychoPyLog | None = None,
+        classes: Mapping[str, LoadedClass] = MappingProxyType({}),
     ) -> None:
         self._window = window
+        self._classes = classes
         self.log = log or PsychoPyLog()
         self._output, self._media_folder = output, media_folder
         self._playback: Playback | None = None
@@ -176,6 +183,10 @@ class PsychoPyDisplay:
         self._inputs.idle = playback.step
         return onset
 
+    def psychopy_trial(self, item: Item) -> RunningTrial:
+        assert self._media_folder is not None
+        return RunningTrial(self._window, self._classes[str(item.content["trial"])], item, self._media_folder)
+
     def _prepared_once(self, name: str, picture: ScreenImage) -> Prepared:
         """Prepare an image that is the same in all trials."""
         if name not in self._prepared or self._prepared[name][0] is not picture:
@@ -258,9 +269,10 @@ def open_display(
     Raises
     ------
     InputError
-        If the monitor, screen, trigger, response box or a necessary sound output does not exist, or no font has all
-        characters of the study.
+        If the monitor, screen, trigger, response box or a necessary sound output does not exist, no font has all
+        characters of the study, or a class of the study that draws trials fails.
     """
+    classes = load_classes(study)
     window, log = LabWindow(size_px, screen=screen, monitor=monitor), PsychoPyLog(collect_messages)
     with (
         psychopy_messages(log, window.anchor),
@@ -271,13 +283,14 @@ def open_display(
     ):
         viewing = viewing_of(monitor) if monitor else None
         sheet = sheet_for(study, window.size_px, viewing)
+        try_all_items(study, classes, window)
         events = VisitEvents(window.anchor, study.definition.event_codes, codes)
         pulse_key = scanner.key if scanner else None
         inputs = InputDevices(window, pulse_key=pulse_key, on_pulse=events.pulse, box=opened_box)
         device = _device(window, inputs, sheet)
         if box and opened_box:
             device = device.model_copy(update={"response_box": f"{box.text}; {opened_box.timing}"})
-        yield PsychoPyDisplay(window, inputs, events, device, output, media_folder(study), scanner, log), sheet
+        yield PsychoPyDisplay(window, inputs, events, device, output, media_folder(study), scanner, log, classes), sheet
 
 
 def _device(window: LabWindow, inputs: InputDevices, sheet: Sheet) -> LabDevice:

@@ -4,6 +4,7 @@ from typing import Any
 
 from batteries.errors import InputError
 from batteries.stimulus.parts import asset_parts, kind_of, path_of, stored_name, suffix_of
+from batteries.tasks.psychopy_trial import PsychoPyTask
 from batteries.tasks.rating import Rating
 from experiment.lab.hardware.response_box.box_text import BoxText, check_box_keys
 from experiment.lab.input.key_bindings import check_task, keys_of
@@ -77,8 +78,11 @@ def plays_sounds(study: Study) -> bool:
 def check_box(study: Study, box: BoxText, scanner_key: str | None) -> None:
     """Raise an InputError if a button of a response box is not a key of the study, or if the box hides a key.
 
-    `scanner_key` is the key that a scanner presses; None without a scanner. A box may send the pulses.
+    `scanner_key` is the key that a scanner presses; None without a scanner. A box may send the pulses. A study with items
+    of the task `psychopy` is not checked, because their keys are known only after the code of their class has run.
     """
+    if study.lab_only_item:
+        return
     items = under_all_mappings(study.battery.items, study.definition.response_keys)
     item_keys = {key for item in items for key in keys_of(item.task, item.content)}
     if confidence := study.definition.confidence:
@@ -87,8 +91,12 @@ def check_box(study: Study, box: BoxText, scanner_key: str | None) -> None:
 
 
 def _files(study: Study) -> list[dict[str, Any]]:
-    """Return the pictures, sounds and videos of a study, each file once for each size in degrees."""
-    parts = [part for item in study.battery.items for part in asset_parts(item.content)]
+    """Return the pictures, sounds and videos of a study, each file once for each size in degrees.
+
+    The files of items of the task `psychopy` are left out, because a class of the study reads them.
+    """
+    items = [item for item in study.battery.items if item.task != PsychoPyTask.name]
+    parts = [part for item in items for part in asset_parts(item.content)]
     return list({(stored_name(part), part.get("width_deg")): part for part in parts}.values())
 
 

@@ -10,12 +10,13 @@ from pydantic import JsonValue
 
 from batteries.items import Item
 from batteries.tasks.keypress import WITHHELD, Keypress
+from batteries.tasks.psychopy_trial import PsychoPyTask
 from batteries.tasks.rating import Rating
 from experiment.lab.hardware.scanner import Scanner
 from experiment.lab.input.key_bindings import is_typed, keys_of, state_after
 from experiment.lab.input.response_state import ResponseState
 from experiment.lab.presentation import Onset, Played, Step
-from experiment.lab.screens.layout.screen_image import ESCAPE, RULES, ScreenImage
+from experiment.lab.screens.layout.screen_image import ESCAPE, RULES, Region, ScreenImage
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.trial import trial as draw_trial
 from experiment.lab.screens.trial_header import TrialMoment
@@ -28,6 +29,7 @@ from experiment.study.timeline import Confidence, Timing, deadline_ms_of
 
 if TYPE_CHECKING:
     from experiment.lab.hardware.keys_and_clicks import Press
+    from experiment.lab.psychopy_trials.running import RunningTrial
 
 
 MOST_EVENTS = 200
@@ -93,6 +95,15 @@ class Display(Protocol):
             If the participant pressed escape on a screen that participants end.
         """
 
+    def psychopy_trial(self, item: Item) -> "RunningTrial":
+        """Make the object of the study's class that draws a trial, for an item with the task `psychopy`.
+
+        Raises
+        ------
+        InputError
+            If the class fails.
+        """
+
     scanner: Scanner | None
     """The scanner whose pulse begins the trials of a visit; None without a scanner."""
 
@@ -150,7 +161,7 @@ class ShownTrial:
     @property
     def reading_ms(self) -> int:
         """Time in ms after the onset during which no response is accepted."""
-        return 0 if self.item.task == Keypress.name else self.timing.reading_ms
+        return 0 if self.item.task in {Keypress.name, PsychoPyTask.name} else self.timing.reading_ms
 
     @property
     def moment(self) -> TrialMoment:
@@ -178,10 +189,11 @@ class ShownTrial:
 class _Presses:
     """The presses of a participant during a trial. The trial does not get the presses that open the rules."""
 
-    def __init__(self, display: Display, item: Item, read_rules: Callable[[], None] | None) -> None:
+    def __init__(
+        self, display: Display, keys: tuple[str, ...], is_typed: bool, read_rules: Callable[[], None] | None
+    ) -> None:
         self._display, self._read_rules = display, read_rules
-        self._is_typed = is_typed(item.task)
-        keys = keys_of(item.task, item.content)
+        self._is_typed = is_typed
         self._keys = (*keys, RULES) if read_rules else keys
         self.n_rules_opened, self._rules_s, self._n_focus_lost = 0, 0.0, 0
 
@@ -257,16 +269,20 @@ def run_trial(
         If the participant pressed escape. No response is stored then.
     """
     item, content = shown.item, shown.content
-    presses = _Presses(display, item, read_rules if sheet.rules_hint else None)
+    own = display.psychopy_trial(item) if item.task == PsychoPyTask.name else None
+    keys = own.keys if own else keys_of(item.task, content)
+    presses = _Presses(display, keys, own is None and is_typed(item.task), read_rules if sheet.rules_hint else None)
     asking = shown.picture(sheet, TrialMoment())
+    if own is not None and own.takes_clicks:
+        asking = replace(asking, regions=(Region("click", (0, 0, *sheet.size_px)),))
     first = shown.picture(sheet, TrialMoment(is_reading=True)) if shown.reading_ms else asking
     screens, changes = steps_before(sheet, content), steps_after(sheet, item, shown.moment)
-    stimulus = [Step(first, "stimulus", content.get("stimulus_ms"), content.get("stimulus", ())), *changes]
+    stimulus = [Step(first, "stimulus", content.get("stimulus_ms"), content.get("stimulus", ()), own), *changes]
     try:
         onset = display.fixate(
             fixation, screens, stimulus, shown.timing.fixation_ms, shown.intertrial, shown.trial, item
         )
-        n_too_early = display.discard_early_presses(first, keys_of(item.task, content))
+        n_too_early = display.discard_early_presses(first, keys)
         # As on the web, a trial begins when its stimulus is visible.
         attempt = attempt_log.begin(shown.trial.trial_index)
         attempt_log.note_frames(visit, shown.trial.trial_index, attempt, onset.frame_intervals_ms)
@@ -274,7 +290,10 @@ def run_trial(
             while presses.next(first, shown.reading_ms, is_reading=True) is not None:
                 n_too_early += 1
             display.redraw(asking)
-        press, response = _respond(display, sheet, shown, asking, presses)
+        if own is None:
+            press, response = _respond(display, sheet, shown, asking, presses)
+        else:
+            press, response = _respond_to_class(display, shown, asking, presses, own)
     finally:
         played = display.stop()
     is_withheld = press is None and bool(content.get("withhold"))
@@ -350,6 +369,19 @@ def _respond(
             return press, state.response
 
 
+def _respond_to_class(
+    display: Display, shown: ShownTrial, asking: ScreenImage, presses: _Presses, own: "RunningTrial"
+) -> "tuple[Press | None, JsonValue]":
+    """Wait until a class of the study turns a press into a response. The results are those of `_respond`."""
+    while (press := presses.next(asking, shown.deadline_ms)) is not None:
+        response = own.response(press)
+        if response is not None:
+            display.mark("response", press.rt_ms)
+            return press, response
+    display.mark("time_out", shown.deadline_ms or 0)
+    return None, None
+
+
 def _presentation(onset: Onset, played: Played) -> Presentation | None:
     """Return the timing of the screens, sounds, changes of the stimulus and events; None if there were none."""
     stimulus, mask = (*played.steps, None, None)[:2]
@@ -358,6 +390,7 @@ def _presentation(onset: Onset, played: Played) -> Presentation | None:
         screens=onset.screens,
         stimulus=stimulus,
         mask=mask,
+        drawn=played.drawn,
         sounds=played.sounds,
         events=played.events[-MOST_EVENTS:],
         events_before=played.events_before[-MOST_EVENTS:],

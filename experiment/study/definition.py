@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from batteries.canonical_json import digest
 from batteries.design import Design
 from batteries.items import Battery, Item
+from batteries.tasks.psychopy_trial import PsychoPyTask
 from experiment.records import Source
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.blocks import Blocks
@@ -91,6 +92,17 @@ class Plugin(BaseModel):
     )
 
 
+class PsychoPyTrialClass(BaseModel):
+    """A Python class that draws trials in PsychoPy's window, in the laboratory."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: str = Field(pattern=r"\.py$", description="The Python file with the class, such as `gabor.py`.")
+    class_name: str = Field(
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="Name of the class in the file, such as `Gabor`."
+    )
+
+
 class StudyDefinition(BaseModel):
     """The content of `study.yaml`. File names are relative to the folder of `study.yaml`."""
 
@@ -136,6 +148,10 @@ class StudyDefinition(BaseModel):
     )
     plugins: dict[str, Plugin] = Field(
         default_factory=dict, description="Published jsPsych plugins for items of the task `jspsych`, by name."
+    )
+    psychopy_trials: dict[str, PsychoPyTrialClass] = Field(
+        default_factory=dict,
+        description="Python classes that draw items of the task `psychopy` in the laboratory, by name.",
     )
     completion_code: str | None = Field(
         default=None,
@@ -184,6 +200,12 @@ class StudyDefinition(BaseModel):
         """The names of all Markdown files with the participants' pages."""
         return self.timeline.texts + (self.blocks.pages if self.blocks else ())
 
+    @property
+    def code_files(self) -> frozenset[str]:
+        """The names of all files with code: jsPsych plugins, and classes that draw trials in the laboratory."""
+        plugins, classes = self.plugins.values(), self.psychopy_trials.values()
+        return frozenset({plugin.file for plugin in plugins} | {each.file for each in classes})
+
 
 @dataclass(frozen=True)
 class Study:
@@ -195,7 +217,7 @@ class Study:
     groups: Mapping[str, int]
     """Group of the design (from 1) of every test item, by item id."""
     texts: Mapping[str, str]
-    """Texts by file name: pages (Markdown), questions about the participant (YAML), and plugins (JavaScript).
+    """Texts by file name: pages (Markdown), questions about the participant (YAML), and code (JavaScript, Python).
 
     A page contains the sections of all sources; `page` returns the words for one source.
     """
@@ -238,6 +260,11 @@ class Study:
             dealt.setdefault(self.groups[item.item_id], []).append(item)
         n_dealt = self.definition.design.groups
         return {group: dealt.get((group - 1) % n_dealt + 1, []) for group in range(1, self.definition.n_groups + 1)}
+
+    @cached_property
+    def lab_only_item(self) -> Item | None:
+        """The first item that only the laboratory can show; None if a browser can show all items."""
+        return next((item for item in self.battery.items if item.task == PsychoPyTask.name), None)
 
     def phase_of(self, item_id: str) -> PhaseName:
         """Return the phase in which an item is shown."""

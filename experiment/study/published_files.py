@@ -28,6 +28,8 @@ def files_named_in(definition: StudyDefinition) -> Iterator[tuple[Location, str]
             yield ("blocks", "levels", level, "instructions", index), name
     for plugin, described in definition.plugins.items():
         yield ("plugins", plugin, "file"), described.file
+    for trial, described_class in definition.psychopy_trials.items():
+        yield ("psychopy_trials", trial, "file"), described_class.file
 
 
 def may_be_published(folder: Path, name: str) -> bool:

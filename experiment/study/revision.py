@@ -129,7 +129,7 @@ def _is_reworded_file(name: str, before: Content, after: Content) -> bool:
     """Return True if only the wording of a page, or of questions about the participant, changed."""
     if name not in before.texts or name not in after.texts:
         return False
-    if name in {plugin.file for plugin in after.definition.plugins.values()}:
+    if name in after.definition.code_files:
         return False
     if name != after.definition.timeline.demographics:
         return True

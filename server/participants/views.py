@@ -75,6 +75,8 @@ def start() -> tuple[Response, int]:
     study, store = context().study, context().store
     if body.kind is Kind.SIMULATED:
         require_token()
+    elif study.lab_only_item:
+        raise Refusal("lab_only")
     if body.consent_digest != consent_digest(study.definition, study.texts, Source.WEB):
         raise BadRequest(study.words.say("consent_changed"))
     under_way = _find_session()
@@ -208,6 +210,8 @@ def _why_closed() -> str | None:
     If the study is full, a participant may still resume a session, but must prove that it is theirs.
     """
     study, store = context().study, context().store
+    if study.lab_only_item:
+        return study.words.say("lab_only")
     is_open = study.definition.recruitment.entry == "open"
     who = None if is_open else participant_auth.identity()
     if who is None and not is_open:

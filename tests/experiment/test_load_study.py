@@ -307,6 +307,10 @@ def names(study_folder: Path, field: str, name: str) -> str:
             f"plugins:\n  slider: {{file: {json.dumps(name + '.js')}, variable: x}}\ntimeline:",
             r"(?m)^timeline:$",
         ),
+        "psychopy_trials.gabor.file": (
+            f"psychopy_trials:\n  gabor: {{file: {json.dumps(name + '.py')}, class_name: Gabor}}\ntimeline:",
+            r"(?m)^timeline:$",
+        ),
     }
     new, old = lines[field]
     text, n_changed = re.subn(old, lambda _: new, path.read_text(encoding="utf-8"), count=1)
@@ -318,12 +322,13 @@ def names(study_folder: Path, field: str, name: str) -> str:
 FIELDS_WITH_FILES = [
     "battery", "timeline.consent", "timeline.debrief", "timeline.information.0", "timeline.instructions.0",
     "timeline.demographics", "timeline.contact", "timeline.breaks.page", "plugins.slider.file",
+    "psychopy_trials.gabor.file",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("field", FIELDS_WITH_FILES)
 def test_no_field_of_a_study_publishes_a_file_outside_its_folder(study_folder: Path, field: str) -> None:
-    for name in ("secret.md", "secret.md.js"):
+    for name in ("secret.md", "secret.md.js", "secret.md.py"):
         (study_folder.parent / name).write_text("a secret that is not the study's", encoding="utf-8")
     names(study_folder, field, "../secret.md")
     with pytest.raises(InputError) as refused:

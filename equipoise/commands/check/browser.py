@@ -59,6 +59,11 @@ def browser_points(study: Study) -> list[Point]:
     """Let a participant of each group take the study in Chromium, and compare the timing with the study's."""
     if any(item.task == JsPsychPlugin.name for item in study.battery.items):
         return skipped_points("only people can answer items of published jsPsych plugins.")
+    if item := study.lab_only_item:
+        return skipped_points(
+            f"the item `{item.item_id}` is a PsychoPy trial, which only the laboratory can show.",
+            "take the study once with `equipoise lab run --rehearsal`.",
+        )
     try:
         import playwright.async_api  # noqa: F401, PLC0415 - an optional library
     except ImportError:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from batteries.errors import InputError
 from equipoise.commands.store_access import StudyFolder, loaded
@@ -15,6 +15,9 @@ from experiment.lab.hardware.scanner import read_scanner
 from experiment.lab.requirements import check_box, check_media, check_tasks, plays_sounds
 from experiment.lab.screens.text.fonts import font_for, missing_glyphs, texts_of
 from experiment.study.definition import Study
+
+if TYPE_CHECKING:
+    from experiment.lab.hardware.window import LabWindow
 
 
 @dataclass(frozen=True)
@@ -88,9 +91,24 @@ def lab_check(
         else:
             findings = check_machine(window, inputs, _missing_glyphs(study), _least_size_px(study), plays_sounds(study))
             findings.append(_durations_finding(study, window.frame_ms, window.pacing))
+            if study.lab_only_item:
+                findings.append(_trials_finding(study, window))
         if box and opened_box:
             findings.append(check_response_box(window, inputs, box, opened_box.timing, inform))
     return report(findings), verdict_of(findings) != "bad"
+
+
+def _trials_finding(study: Study, window: "LabWindow") -> MachineFinding:
+    """Draw the first frame of each item that a class of the study draws."""
+    from experiment.lab.psychopy_trials.loading import load_classes  # noqa: PLC0415 - PsychoPy takes seconds to load
+    from experiment.lab.psychopy_trials.running import try_all_items  # noqa: PLC0415
+
+    try:
+        n_items = try_all_items(study, load_classes(study), window)
+    except InputError as error:
+        found, _, advice = str(error).partition(" Fix: ")
+        return MachineFinding("PsychoPy trials", "bad", found.rstrip("."), advice)
+    return MachineFinding("PsychoPy trials", "good", f"items that were drawn: {n_items:,}")
 
 
 def _durations_finding(study: Study, frame_ms: float, pacing: Literal["frames", "clock"]) -> MachineFinding:

@@ -46,6 +46,8 @@ class Press:
     input: Literal["key", "mouse", "box"]
     text: str = ""
     """The typed text in the participant's keyboard layout. Only `InputDevices.wait_for_typing` sets this field."""
+    place_px: tuple[int, int] | None = None
+    """Place of a click in px from the top left of the window; None for a key."""
 
 
 class InputDevices:
@@ -226,7 +228,7 @@ class InputDevices:
         if each.place_px is not None:
             region = region_at(each.place_px, regions)
             has_effect = region is not None and (not each.is_drag or region.follows_drag)
-            return Press(region.name, rt_ms, "mouse") if region and has_effect else None
+            return Press(region.name, rt_ms, "mouse", place_px=each.place_px) if region and has_effect else None
         name = _accepted_name(each, keys)
         return Press(name, rt_ms, each.input, each.text) if name else None
 

@@ -9,7 +9,8 @@ import ctypes
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle, islice
 from types import TracebackType
@@ -33,6 +34,9 @@ from experiment.lab.screens.layout.sheet import PAPER
 N_WARM_UP_FLIPS = 20
 MOST_MEASUREMENTS = 3
 
+LENT_SETTINGS = ("units", "blendMode", "viewPos", "viewScale", "viewOri")
+"""Settings of PsychoPy's window that last only while the window is lent."""
+
 AtFlip = Callable[[int], object]
 """Function that is called at a flip. Its argument is the time of the flip, by `time.perf_counter_ns`."""
 
@@ -40,9 +44,11 @@ AtFlip = Callable[[int], object]
 class Prepared:
     """An image on the graphics card. When Python no longer refers to this object, the window reuses its memory."""
 
-    def __init__(self, texture: int, spare: list[int]) -> None:
+    def __init__(self, texture: int, spare: list[int], draw_over: Callable[[], None] | None = None) -> None:
         self.texture = texture
         self._spare = spare
+        self.draw_over = draw_over
+        """Function that draws over the image in the same frame; None if there is none."""
 
     def __del__(self) -> None:
         self._spare.append(self.texture)
@@ -161,20 +167,23 @@ class LabWindow:
         """Duration of a frame, in ms; see `Refresh.frame_ms`."""
         return self.refresh.frame_ms
 
-    def prepare(self, image: Image.Image) -> Prepared:
+    def prepare(self, image: Image.Image, draw_over: Callable[[], None] | None = None) -> Prepared:
         """Copy an image to the graphics card, so that the image can be shown without delay.
 
         Parameters
         ----------
         image
             An image of the exact size of the window.
+        draw_over
+            Function that draws over the image, each time the image is drawn.
         """
         if image.size != self.size_px:
             raise ValueError(
                 f"an image of {image.size} px does not fit a window of {self.size_px} px. Fix: draw the image in "
                 "the size of the window."
             )
-        prepared = Prepared(self._spare.pop() if self._spare else self._make_texture(self.size_px), self._spare)
+        texture = self._spare.pop() if self._spare else self._make_texture(self.size_px)
+        prepared = Prepared(texture, self._spare, draw_over)
         self.update(prepared, image, (0, 0, *self.size_px))
         return prepared
 
@@ -188,6 +197,31 @@ class LabWindow:
     def draw(self, prepared: Prepared) -> None:
         """Draw the image that the next flip will show, and wait until the drawing is complete."""
         self._draw(prepared.texture, self.size_px, (0, 0, *self.size_px))
+        if prepared.draw_over is not None:
+            prepared.draw_over()
+
+    @contextmanager
+    def lent(self) -> Iterator[Window]:
+        """Lend PsychoPy's window to code of a study. Afterwards the window and OpenGL have their settings from before.
+
+        The code cannot flip the window.
+        """
+        before = {name: getattr(self._window, name) for name in LENT_SETTINGS}
+        gl.glPushAttrib(gl.GL_ALL_ATTRIB_BITS)
+        gl.glPushClientAttrib(gl.GL_CLIENT_ALL_ATTRIB_BITS)
+        self._window.flip = _refuse_flip
+        try:
+            yield self._window
+        finally:
+            del self._window.flip
+            for name, value in before.items():
+                if getattr(self._window, name) is not value:
+                    setattr(self._window, name, value)
+            gl.glUseProgram(0)
+            gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, 0)
+            gl.glPopClientAttrib()
+            gl.glPopAttrib()
+            gl.glFinish()
 
     def surface(self, size_px: tuple[int, int]) -> Surface:
         """Reserve space on the graphics card for the frames of a video."""
@@ -344,6 +378,10 @@ class LabWindow:
             self.flip_ms = min(statistics.median(first_ms), self.frame_ms / 2)
             if self.refresh.is_synchronised:
                 return
+
+
+def _refuse_flip(*_: object, **__: object) -> None:
+    raise RuntimeError("Equipoise flips the window; delete the call of flip()")
 
 
 def _require_monitor(name: str | None) -> None:

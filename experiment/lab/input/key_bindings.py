@@ -15,6 +15,7 @@ from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from batteries.tasks.keypress import Keypress
 from batteries.tasks.multiple_choice import MultipleChoice
 from batteries.tasks.number import NumberTask
+from batteries.tasks.psychopy_trial import PsychoPyTask
 from batteries.tasks.ranking import Ranking
 from batteries.tasks.rating import Rating
 from batteries.tasks.recall import Recall
@@ -68,7 +69,12 @@ def state_after(task: str, content: Content, state: ResponseState, press: str, i
 
 
 def check_task(item_id: str, task: str) -> None:
-    """Raise an InputError if the laboratory cannot show an item, because the item's task needs a browser."""
+    """Raise an InputError if the laboratory cannot show an item, because the item's task needs a browser.
+
+    A class of the study draws the items of the task `psychopy`, and turns presses into responses.
+    """
+    if task == PsychoPyTask.name:
+        return
     if task == JsPsychPlugin.name:
         raise InputError(
             f"the item `{item_id}` has the task jspsych, which only a browser can show. Fix: in the laboratory, use a "

@@ -8,12 +8,14 @@ from batteries.errors import InputError
 from batteries.items import Item
 from batteries.tasks.blackbox_predict import BlackboxPredict
 from batteries.tasks.keypress import Keypress
+from batteries.tasks.psychopy_trial import PsychoPyTask
 from experiment.lab.input.key_bindings import check_task
 from experiment.lab.screens import blackbox_predict
 from experiment.lab.screens.keypress import keypress, keypress_size
 from experiment.lab.screens.layout.canvas import Canvas
 from experiment.lab.screens.layout.screen_image import ScreenImage
 from experiment.lab.screens.layout.sheet import INK, ItemSize, Sheet
+from experiment.lab.screens.psychopy_trial import psychopy_trial
 from experiment.lab.screens.question import changed_question, item_size, question
 from experiment.lab.screens.screen_before import screen_size
 from experiment.lab.screens.trial_header import TrialMoment
@@ -65,6 +67,8 @@ def trial(
     """
     check_task(item_id, task)
     try:
+        if task == PsychoPyTask.name:
+            return psychopy_trial(sheet, moment)
         if task == BlackboxPredict.name:
             return blackbox_predict.blackbox_predict(sheet, content, moment)
         if task == Keypress.name:
@@ -98,6 +102,8 @@ def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) 
     """
     for item in items:
         check_task(item.item_id, item.task)
+        if item.task == PsychoPyTask.name:  # It has no text of Equipoise.
+            continue
         try:
             content: dict[str, Any] = item.content
             for screen in content.get("screens", ()):

@@ -22,7 +22,7 @@ def content_variables(task: str, content: Mapping[str, Any], words: Texts = ENGL
     Parameters
     ----------
     task
-        The item's task; not `jspsych`.
+        The item's task; neither `jspsych` nor `psychopy`.
     content
         The item's content.
     words
@@ -63,7 +63,7 @@ def shown_item(task: str, content: Mapping[str, Any], words: Texts) -> str:
     Parameters
     ----------
     task
-        The item's task; not `jspsych`.
+        The item's task; neither `jspsych` nor `psychopy`.
     content
         The item's content.
     words

@@ -18,6 +18,7 @@ from experiment.models.prompts.item_text import (
     response_in_words,
     shown_item,
 )
+from experiment.models.prompts.styles import PROGRAMS
 from experiment.records import Source
 from experiment.study.blackbox_diagrams import with_diagrams_in_words
 from experiment.study.definition import Study
@@ -98,14 +99,14 @@ def practice_items(study: Study) -> list[Item]:
     Raises
     ------
     InputError
-        If a practice item is a trial of a jsPsych plugin.
+        If only jsPsych or PsychoPy can show a practice item.
     """
     items = [study.battery.by_id[item_id] for item_id in study.definition.practice]
     for item in items:
-        if item.task == "jspsych":
+        if item.task in PROGRAMS:
             raise InputError(
-                f"the practice item `{item.item_id}` cannot be sent to a model, because only jsPsych can show it. Fix: "
-                "use a style without practice."
+                f"the practice item `{item.item_id}` cannot be sent to a model, because only {PROGRAMS[item.task]} can "
+                "show it. Fix: use a style without practice."
             )
     return items
 
@@ -123,7 +124,7 @@ def practice_trials(study: Study) -> list[dict[str, str]]:
     Raises
     ------
     InputError
-        If a practice item is a trial of a jsPsych plugin.
+        If only jsPsych or PsychoPy can show a practice item.
     """
     words = study.words
     return [

@@ -30,6 +30,8 @@ DEFAULT_STYLES = {
     "recall": "answer-only",
 }
 """The default style of each task."""
+PROGRAMS = {"jspsych": "jsPsych", "psychopy": "PsychoPy"}
+"""The tasks without a style, because only this program can show their items."""
 HUMAN_EQUIVALENT = "human-equivalent"
 """The style with the instructions and practice that people get.
 
@@ -129,10 +131,10 @@ def style_for(task: str, chosen: str | None, study_folder: Path) -> Style:
         If the task has no style, the style is unknown, or the file cannot be used as a template.
     """
     known = styles_of(task)
-    if task not in DEFAULT_STYLES:
+    if task in PROGRAMS:
         raise InputError(
-            f"items with the task `{task}` cannot be sent to a model, because only jsPsych can show them. Fix: use a "
-            "study without such items."
+            f"items with the task `{task}` cannot be sent to a model, because only {PROGRAMS[task]} can show them. "
+            "Fix: use a study without such items."
         )
     name = chosen or DEFAULT_STYLES[task]
     if name in known:

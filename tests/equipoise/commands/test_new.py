@@ -15,7 +15,7 @@ OFF = re.compile(r"^( *)#((?: {2}| {4})?[a-z_]+:(?: .*)?)$", re.MULTILINE)
 """An entry of study.yaml that is off: a # before its name."""
 FOR_LATER = {
     "blocks", "completion_code", "confidence", "event_codes", "feedback_ms", "intertrial_ms", "look", "plugins",
-    "response_keys", "texts",
+    "psychopy_trials", "response_keys", "texts",
 }  # fmt: skip
 """Entries that a newcomer does not need."""
 ABOUT_YOU = "questions:\n  - {name: age, ask: How old are you?, answer: number}\n"

@@ -7,6 +7,8 @@ import statistics
 import time
 from contextlib import closing, nullcontext
 from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,11 +19,12 @@ from psychopy.visual.backends.pygletbackend import PygletBackend
 from pyglet.libs.x11 import xlib
 
 from batteries.errors import InputError
+from equipoise.commands.lab.check import _trials_finding
 from experiment.lab.hardware import keys_and_clicks as keys_module
 from experiment.lab.hardware import psychopy_internals
 from experiment.lab.hardware import window as window_module
 from experiment.lab.hardware.clock import wait_until
-from experiment.lab.hardware.keys_and_clicks import InputDevices
+from experiment.lab.hardware.keys_and_clicks import InputDevices, Press
 from experiment.lab.hardware.machine_check import check_machine
 from experiment.lab.hardware.psychopy_messages import collect_messages, psychopy_messages
 from experiment.lab.hardware.response_box.box import open_box
@@ -29,13 +32,20 @@ from experiment.lab.hardware.response_box.box_text import read_box
 from experiment.lab.hardware.triggers import open_trigger
 from experiment.lab.hardware.window import LabWindow
 from experiment.lab.photodiode.flashes import FlashSeries, show_flashes
-from experiment.lab.presentation import present
+from experiment.lab.presentation import Step, present
 from experiment.lab.psychopy_display import PsychoPyDisplay
+from experiment.lab.psychopy_trials.loading import load_classes
+from experiment.lab.psychopy_trials.running import RunningTrial, try_all_items
+from experiment.lab.requirements import sheet_for
+from experiment.lab.screens import trial as trial_screens
 from experiment.lab.screens.layout.screen_image import Region
 from experiment.lab.timing_summary import before_the_visit
 from experiment.lab.visit_events import VisitEvents
+from experiment.load_study import load_study
+from experiment.plan import plan_session
 from experiment.study.event_codes import EventCodes
 from tests.experiment.lab.window_processes import prefer
+from tests.psychopy_study import make_psychopy_study, psychopy_item
 
 FIXATION_MS = 200.0
 KEY = "2"
@@ -330,3 +340,77 @@ def flashes(hz=None, log=None):
         series = FlashSeries(n=5, black_ms=100, white_ms=50, patch="top-left", code=3)
         shown = show_flashes(window, InputDevices(window), trigger, series)
         send({"flashes": [asdict(each) for each in shown], "drawn": drawn, "pacing": window.pacing})
+
+
+def psychopy_trials(folder, hz):
+    """Show one trial of each item in a window whose flips wait for an imitated screen.
+
+    For each item, send the colour in the middle of each frame, and whether the next page is shown pixel for pixel. Then
+    send the sentence about each of the study's classes that fails.
+    """
+    imitate_screen(hz)
+    study = load_study(Path(folder))
+    trials = {trial.item_id: trial for trial in plan_session(study, 1, 0).trials}
+    with LabWindow() as window:
+        inputs = InputDevices(window, "event")
+        events = VisitEvents(window.anchor, EventCodes(), None)
+        classes = load_classes(study)
+        display = PsychoPyDisplay(window, inputs, events, None, media_folder=Path(folder), classes=classes)
+        sheet = sheet_for(study, window.size_px)
+        fixation, blank = trial_screens.fixation(sheet), trial_screens.blank(sheet)
+        colours, flip = [], window.flip
+
+        def noting_flip():
+            colours.append(window.drawn().getpixel((window.size_px[0] // 2 + 40, window.size_px[1] // 2 + 40)))
+            return flip()
+
+        for item in study.battery.items:
+            own = display.psychopy_trial(item)
+            window.flip = noting_flip
+            onset = display.fixate(
+                fixation, [], [Step(blank, "stimulus", trial=own)], 200, None, trials[item.item_id], item
+            )
+            window.flip = flip
+            display.press(blank, own.keys, until_ms=300)
+            display.redraw(blank)  # As after the rules.
+            display.press(blank, own.keys, until_ms=400)
+            drawn = display.stop().drawn
+            same = []
+            for seed in (1, 2):
+                page = noise(window.size_px, seed)
+                prepared = window.prepare(page)
+                window.draw(prepared)
+                same.append(window.drawn().tobytes() == page.tobytes())
+                window.flip()
+            send(
+                {
+                    "colours": colours, "n_intended": onset.fixation_frames_intended, "frame_ms": window.frame_ms,
+                    "drawn": drawn.model_dump(), "same": same, "units": window._window.units,
+                    "dropped_before": onset.frames_dropped,
+                }
+            )  # fmt: skip
+            colours = []
+
+
+def failing_classes(codes):
+    """Send the sentence about each code of a class that fails, also in a response to the key f.
+
+    Then send the finding of `equipoise lab check` on the last class, and whether a page is shown pixel for pixel.
+    """
+    measure_once()
+    with TemporaryDirectory() as temporary, LabWindow() as window:
+        for name, code in json.loads(codes).items():
+            item = psychopy_item("q1", "bad", "a", {}, answers=["a", "b"])
+            folder = make_psychopy_study(Path(temporary) / name, [item], codes={"bad": ("bad.py", "Bad", code)})
+            study = load_study(folder)
+            try:
+                classes = load_classes(study)
+                try_all_items(study, classes, window)
+                own = RunningTrial(window, classes["bad"], study.battery.items[0], folder)
+                send({"error": None, "response": own.response(Press("f", 400.0, "key"))})
+            except InputError as error:
+                send({"error": str(error)})
+        send(asdict(_trials_finding(study, window)))
+        page = noise(window.size_px)
+        window.draw(window.prepare(page))
+        send({"same": window.drawn().tobytes() == page.tobytes()})

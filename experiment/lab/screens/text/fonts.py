@@ -16,6 +16,7 @@ from PIL import ImageFont
 
 from batteries.errors import InputError
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
+from batteries.tasks.psychopy_trial import PsychoPyTask
 from experiment.lab.screens.text.shaping import shaped
 from experiment.records import Source
 from experiment.study.definition import Study
@@ -117,7 +118,7 @@ def font_for(texts: Iterable[str]) -> Typeface:
 def texts_of(study: Study) -> Iterator[str]:
     """Yield every text that a study can show in the laboratory."""
     for item in study.battery.items:
-        if item.task != JsPsychPlugin.name:
+        if item.task not in {JsPsychPlugin.name, PsychoPyTask.name}:
             yield from _strings(item.content)
     yield from (study.page(name, Source.LAB) for name in study.definition.pages)
     for question in study.demographics:

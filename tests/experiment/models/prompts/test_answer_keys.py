@@ -11,7 +11,7 @@ from batteries.blackbox import all_ports
 from batteries.items import Item
 from batteries.tasks import TASKS
 from experiment.models.prompts.requests import Requests, requests_for
-from experiment.models.prompts.styles import DEFAULT_STYLES, style_for
+from experiment.models.prompts.styles import DEFAULT_STYLES, PROGRAMS, style_for
 from tests.experiment.models.prompts.small_studies import SAMPLES, STYLES, item, study_with
 
 CELLS = st.tuples(st.integers(1, 8), st.integers(1, 8)).map(list)
@@ -63,7 +63,7 @@ def shots_of(task: str, style: str) -> tuple[int, ...]:
 
 
 def test_every_task_has_styles_or_is_refused() -> None:
-    assert {task for task, _ in STYLES} == set(DEFAULT_STYLES) == set(CONTENTS) == TASKS.keys() - {"jspsych"}
+    assert {task for task, _ in STYLES} == set(DEFAULT_STYLES) == set(CONTENTS) == TASKS.keys() - PROGRAMS.keys()
 
 
 @pytest.mark.parametrize(("task", "style"), STYLES)
