@@ -78,8 +78,8 @@ def plays_sounds(study: Study) -> bool:
 def check_box(study: Study, box: BoxText, scanner_key: str | None) -> None:
     """Raise an InputError if a button of a response box is not a key of the study, or if the box hides a key.
 
-    `scanner_key` is the key that a scanner presses; None without a scanner. A box may send the pulses. A study with items
-    of the task `psychopy` is not checked, because their keys are known only after the code of their class has run.
+    `scanner_key` is the key that a scanner presses; None without a scanner. A box may send the pulses. A study with
+    items of the task `psychopy` is not checked, because their keys are known only after their class has run.
     """
     if study.lab_only_item:
         return

@@ -49,11 +49,12 @@ def name_of(symbol: int) -> str | None:
 
 def is_key_name(name: str) -> bool:
     """Return True if a key can have this name: a name of PsychoPy, or a character such as `é`."""
-    return (len(name) == 1 and name.isprintable()) or name in _names()
+    return (len(name) == 1 and name.isprintable()) or name in names_of_keys()
 
 
 @cache
-def _names() -> frozenset[str]:
+def names_of_keys() -> frozenset[str]:
+    """Return PsychoPy's names of all keys whose names do not depend on the keyboard's layout."""
     symbols = [symbol for symbol in vars(key).values() if isinstance(symbol, int)]
     return frozenset(name for name in map(name_of, symbols) if name is not None)
 

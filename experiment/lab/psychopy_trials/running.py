@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
-from pyglet.window import key as pyglet_keys
 
 from batteries.canonical_json import canonical_json
 from batteries.errors import InputError
@@ -18,7 +17,7 @@ from batteries.stimulus.parameter_files import with_paths_replaced
 from batteries.stimulus.parts import asset_parts
 from batteries.tasks import task_named
 from batteries.tasks.psychopy_trial import PsychoPyTask
-from experiment.lab.hardware.key_names import name_of
+from experiment.lab.hardware.key_names import is_key_name, names_of_keys
 from experiment.lab.media.files import media_folder, read_file
 from experiment.lab.psychopy_trials.loading import LoadedClass, errors_of_code
 from experiment.lab.psychopy_trials.trial_class import TrialPress
@@ -136,14 +135,13 @@ class RunningTrial:
             raise self._problem("`keys` is not a dictionary of names of keys", 'write it as {"left": "left"}')
         if not keys and not self.takes_clicks:
             raise self._problem("no key and no click can give a response", "add `keys`, or write `takes_clicks = True`")
-        known = {name_of(symbol) for symbol in pyglet_keys._key_names}
         for key, response in keys.items():
             if key in {ESCAPE, RULES}:
                 raise self._problem(
                     f"the key `{key}` is not free: participants leave or read the rules with it", "use another key"
                 )
-            if key not in known and (len(key) != 1 or key != key.lower() or not key.isprintable() or key == " "):
-                raise self._problem(f"PsychoPy has no key `{key}`", f"use {_suggestion(key, known)}")
+            if not is_key_name(key) or key != key.lower() or key == " ":
+                raise self._problem(f"PsychoPy has no key `{key}`", f"use {_suggestion(key)}")
             if response is not None:
                 self._check_response(response)
 
@@ -179,8 +177,7 @@ def try_all_items(study: Study, classes: Mapping[str, LoadedClass], window: "Lab
     return len(different)
 
 
-def _suggestion(key: str, known: "set[str | None]") -> str:
+def _suggestion(key: str) -> str:
     lower = key.lower()
-    names = [name for name in known if name is not None]
-    close = [_OTHER_NAMES[lower]] if lower in _OTHER_NAMES else get_close_matches(lower, names, 1, 0.6)
+    close = [_OTHER_NAMES[lower]] if lower in _OTHER_NAMES else get_close_matches(lower, names_of_keys(), 1, 0.6)
     return f"`{close[0]}`" if close else "the name that PsychoPy gives to the key"
