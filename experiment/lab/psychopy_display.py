@@ -12,6 +12,7 @@ import psychopy
 
 from batteries.items import Item
 from experiment.lab.hardware.clock import wait_until
+from experiment.lab.hardware.eye_tracker import EyeTracker
 from experiment.lab.hardware.keys_and_clicks import InputDevices, Press
 from experiment.lab.hardware.monitors import viewing_of
 from experiment.lab.hardware.psychopy_messages import collect_messages, psychopy_messages
@@ -62,6 +63,8 @@ class PsychoPyDisplay:
         The scanner whose pulse begins the trials of a visit; None without a scanner.
     log
         PsychoPy's log of the visit; None for a log that receives no messages of PsychoPy.
+    eye_tracker
+        The eye tracker; None without an eye tracker.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class PsychoPyDisplay:
         media_folder: Path | None = None,
         scanner: Scanner | None = None,
         log: PsychoPyLog | None = None,
+        eye_tracker: EyeTracker | None = None,
     ) -> None:
         self._window = window
         self.log = log or PsychoPyLog()
@@ -83,6 +87,7 @@ class PsychoPyDisplay:
         self._inputs = inputs
         self.events = events
         self.scanner = scanner
+        self.eye_tracker = eye_tracker
         self.device = device
         self._prepared: dict[str, tuple[ScreenImage, Prepared]] = {}
         """The images that all trials have in common, by name."""
@@ -205,6 +210,14 @@ class PsychoPyDisplay:
                 raise Escaped
         self.events.mark_scanner_start(n_needed)
 
+    def calibrate(self) -> None:
+        if self.eye_tracker is None:
+            return
+        self.events.mark_calibration()
+        self.eye_tracker.calibrate(self._window.psychopy_window, self._inputs.forget)
+        self._window.activate()
+        self._inputs.forget()
+
     def stop(self) -> Played:
         self._inputs.idle = None
         playback, self._playback = self._playback, None
@@ -232,6 +245,7 @@ def open_display(
     size_px: tuple[int, int] | None,
     trigger: str | None,
     scanner: Scanner | None = None,
+    eye_tracker: EyeTracker | None = None,
 ) -> Iterator[tuple[PsychoPyDisplay, Sheet]]:
     """Open a window. Yield a display in this window, and the sheet (sizes, fonts and texts of the screens).
 
@@ -249,6 +263,8 @@ def open_display(
         Destination of event codes; see `experiment.lab.hardware.triggers`.
     scanner
         The scanner; None without a scanner.
+    eye_tracker
+        The eye tracker, which is closed before the window; None without an eye tracker.
 
     Raises
     ------
@@ -262,13 +278,15 @@ def open_display(
         closing(open_trigger(trigger, study.highest_event_code)) if trigger else nullcontext() as codes,
         closing(SoundOutput()) if plays_sounds(study) else nullcontext() as output,
         window,
+        closing(eye_tracker) if eye_tracker else nullcontext(),
     ):
         viewing = viewing_of(monitor) if monitor else None
         sheet = sheet_for(study, window.size_px, viewing)
-        events = VisitEvents(window.anchor, study.definition.event_codes, codes)
+        events = VisitEvents(window.anchor, study.definition.event_codes, codes, eye_tracker)
         inputs = InputDevices(window, pulse_key=scanner.key if scanner else None, on_pulse=events.pulse)
         device = _device(window, inputs, sheet)
-        yield PsychoPyDisplay(window, inputs, events, device, output, media_folder(study), scanner, log), sheet
+        media = media_folder(study)
+        yield PsychoPyDisplay(window, inputs, events, device, output, media, scanner, log, eye_tracker), sheet
 
 
 def _device(window: LabWindow, inputs: InputDevices, sheet: Sheet) -> LabDevice:

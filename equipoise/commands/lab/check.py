@@ -27,6 +27,11 @@ class Setup:
     """Destination of event codes, such as `serial:/dev/ttyUSB0`; see `experiment.lab.hardware.triggers`."""
     scanner: str | None = None
     """Key that an MRI scanner presses with each pulse, such as `5` or `5,discard=4`; None without a scanner."""
+    eye_tracker: str | None = None
+    """`mouse`, or a YAML file with ioHub's settings of an eye tracker; None without one.
+
+        `lab_check` ignores this field.
+    """
     require_frames: bool = False
     """True to refuse a session if flips do not wait for the screen. `lab_check` ignores this field."""
     require_ptb: bool = False
