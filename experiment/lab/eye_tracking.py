@@ -50,7 +50,7 @@ class EyeTracking:
         title, words = f"# {self._say('lab_eye_title')}", self._say("lab_eye")
         self._reader.read({"lab_eye_title": f"{title}\n\n{words}"}, self._say("continue"))
         if not tracker.is_open:
-            self._display.show(message(self._sheet, self._say("lab_eye_title"), [self._say("lab_eye_wait")], []))
+            self._show_wait()
             tracker.open(self._file_of(session), session.session)
         self._display.calibrate()
         return True
@@ -61,5 +61,11 @@ class EyeTracking:
 
     def stop(self) -> None:
         """Stop the recording, and close the file."""
-        if self._display.eye_tracker is not None:
-            self._display.eye_tracker.close()
+        tracker = self._display.eye_tracker
+        if tracker is not None and tracker.is_open:
+            self._show_wait()
+            tracker.close()
+
+    def _show_wait(self) -> None:
+        """Ask the participant to wait, because ioHub needs some seconds."""
+        self._display.show(message(self._sheet, self._say("lab_eye_wait"), [], []))

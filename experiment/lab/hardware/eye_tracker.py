@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import redirect_stdout, suppress
+from contextlib import nullcontext, redirect_stdout, suppress
 from importlib import import_module
 from pathlib import Path
 from threading import Timer
@@ -25,7 +25,7 @@ from batteries.files.private_files import PRIVATE_FILE
 from experiment.lab.hardware.clock import offset_s
 from experiment.lab.hardware.eye_tracker_settings import MOUSE_DEVICE, EyeTrackerSettings
 from experiment.lab.hardware.iohub_guard import start_guard
-from experiment.lab.hardware.psychopy_internals import iohub_process, receive_while_alive
+from experiment.lab.hardware.psychopy_internals import iohub_process, native_files_in, receive_while_alive
 
 NAME = "tracker"
 """Name under which ioHub finds the device."""
@@ -34,8 +34,19 @@ CATEGORY = "equipoise"
 LONGEST_MESSAGE = 128
 """Most characters of a message in ioHub's file."""
 
+EYELINK = "sr_research.eyelink"
+NATIVE_NAME, SAME_NAME = "default_native_data_file_name", "EXPFILE"
+"""ioHub's setting for the name of an EyeLink's own file, and the value for the same name as that of ioHub's file."""
+UNCONNECTED = "enable_interface_without_connection"
+"""ioHub's setting for work without an EyeLink. ioHub changes it itself if there is no connection."""
+
+ERROR = 201
+"""The result of a calibration that failed: ioHub's `EyeTrackerConstants.EYETRACKER_ERROR`."""
+
 PATIENCE_S = 10.0
-"""Longest time in seconds for which ioHub may leave a message unanswered, and longest wait for the end of ioHub."""
+"""Longest time in seconds for which ioHub may leave a message unanswered."""
+CLOSING_S = 300.0
+"""Longest time in seconds for which ioHub may copy the data of an eye tracker at the end."""
 POLL_S = 0.02
 N_CLOCK_READINGS = 3
 """Number of readings of ioHub's clock for each message. More readings would take too long directly after a flip."""
@@ -114,9 +125,10 @@ class EyeTracker:
             wait([future], POLL_S)
             idle()
         self._require_answers()
-        if "ERROR" in str(future.result()):
+        result = future.result()
+        if result == ERROR or isinstance(result, str):  # A text is the name of an error in ioHub.
             raise InputError(
-                f"The calibration of the eye tracker {self._settings.device} failed ({future.result()}). Fix: read "
+                f"The calibration of the eye tracker {self._settings.device} failed ({result}). Fix: read "
                 "ioHub's messages above, and run the same command again to resume the session."
             )
 
@@ -145,7 +157,7 @@ class EyeTracker:
             return
         if self._process.poll() is None and self._device is not None:
             wait([self._worker.submit(self._device.setRecordingState, False)], PATIENCE_S)
-        killing = Timer(PATIENCE_S, self._kill)
+        killing = Timer(CLOSING_S, self._kill)
         killing.start()
         with redirect_stdout(io.StringIO()):  # ioHub prints the exit code of its process.
             hub.shutdown()
@@ -160,7 +172,8 @@ class EyeTracker:
         from psychopy.iohub.devices import Computer  # noqa: PLC0415
 
         try:
-            hub = ioHubConnection(self._configuration(file, session))
+            with native_files_in(file.resolve().parent) if file else nullcontext():
+                hub = ioHubConnection(self._configuration(file, session))
         except BaseException as error:
             if Computer.iohub_process is not None:
                 Computer.iohub_process.kill()
@@ -191,7 +204,10 @@ class EyeTracker:
         devices: list[dict[str, Any]] = [{"Display": display}, {"Experiment": {}}, {"Keyboard": dict(unstored)}]
         if self._settings.device == MOUSE_DEVICE:
             devices.append({"Mouse": dict(unstored)})
-        devices.append({self._settings.device: {**self._settings.settings, "name": NAME, "enable": True}})
+        fixed = {"name": NAME, "enable": True}
+        if EYELINK in self._settings.device.lower():
+            fixed[NATIVE_NAME] = SAME_NAME
+        devices.append({self._settings.device: {**self._settings.settings, **fixed}})
         configuration: dict[str, Any] = {"monitor_devices": devices, "udp_port": _free_port()}
         if file is not None:
             configuration["data_store"] = {
@@ -223,9 +239,12 @@ class EyeTracker:
         """Return the reason why the eye tracker cannot be used; None if it can."""
         try:
             is_connected = self._device.isConnected() or self._device.setConnectionState(True)
+            is_imitated = self._device.getConfiguration().get(UNCONNECTED, False)
         except AttributeError:  # ioHub has left out a device with wrong settings.
             return "ioHub cannot load it"
-        return None if is_connected else "it is not connected"
+        if not is_connected or (is_imitated and not self._settings.settings.get(UNCONNECTED)):
+            return "it is not connected"
+        return None
 
     def _unusable(self, why: str) -> InputError:
         return InputError(
@@ -262,7 +281,7 @@ class EyeTracker:
 
     def _transmit(self, hub: Any, message: str, at_s: float) -> None:
         hub.sendMessageEvent(message, CATEGORY, sec_time=at_s)
-        self._device.sendMessage(message, time_offset=self._clock_s() - at_s)
+        self._device.sendMessage(message)
 
     def _require_answers(self) -> None:
         """Raise an InputError if ioHub has ended, reports an error, or leaves a message unanswered for too long."""

@@ -11,21 +11,21 @@ import sys
 import time
 from contextlib import suppress
 
-CLOSING_S = 2.0
-"""Time in seconds in which ioHub notices that the session's program is gone, and closes its file."""
+CLOSING_S = 10.0
+"""Time in seconds in which ioHub notices that the session's program is gone, and closes its files."""
 
 
 def start_guard(process_id: int) -> "subprocess.Popen[bytes]":
     """Start the program. Kill it when ioHub's process, which has the number `process_id`, has ended."""
-    return subprocess.Popen([sys.executable, __file__, str(process_id)], stdin=subprocess.PIPE)
+    return subprocess.Popen([sys.executable, __file__, str(process_id), str(CLOSING_S)], stdin=subprocess.PIPE)
 
 
-def _wait_and_end(process_id: int) -> None:
+def _wait_and_end(process_id: int, closing_s: float) -> None:
     sys.stdin.read()
-    time.sleep(CLOSING_S)
+    time.sleep(closing_s)
     with suppress(OSError):  # ioHub has ended.
         os.kill(process_id, signal.SIGTERM)
 
 
 if __name__ == "__main__":
-    _wait_and_end(int(sys.argv[1]))
+    _wait_and_end(int(sys.argv[1]), float(sys.argv[2]))

@@ -3,7 +3,10 @@
 A new version of PsychoPy may change these parts. `pyproject.toml` therefore limits the version of PsychoPy.
 """
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
@@ -45,6 +48,20 @@ def taken_responses(device: Any) -> list[Any]:
 
 IOHUB_POLL_S = 0.1
 """Time in seconds after which a request looks again whether ioHub's process is alive."""
+
+
+@contextmanager
+def native_files_in(folder: Path) -> Iterator[None]:
+    """Make ioHub, if it is started in the `with` block, write the native files of eye trackers to this folder.
+
+    ioHub writes them to the folder of the program, which is the first argument of the program.
+    """
+    program = sys.argv[0]
+    sys.argv[0] = str(folder / "program")
+    try:
+        yield
+    finally:
+        sys.argv[0] = program
 
 
 def iohub_process(hub: Any) -> "Popen[bytes]":
