@@ -44,8 +44,10 @@ class ImitatedEyeTracker:
         return at_ns / 1e9 + AHEAD_S
 
     def close(self):
+        """Write the rest of the data, as ioHub does."""
         if self.is_open:
             self.is_open = False
+            self.file.write_text("gaze and more gaze")
             self.done.append("close")
 
     @property
@@ -76,6 +78,14 @@ def test_it_is_started_after_practice_and_calibrated_before_each_block_and_after
     for before, kind in pairwise(course):
         assert (before, kind) != ("part", "trial"), "a block begins, or a break ends, without a calibration"
         assert kind != "calibration" or before == "part"
+
+
+def test_it_is_calibrated_before_each_block_also_without_breaks(lab, tmp_path):
+    blocks = load_study(make_block_study(tmp_path / "study", lambda content: content["timeline"].pop("breaks")))
+    tracker = ImitatedEyeTracker()
+    visit = lab(blocks, eye_tracker=tracker)
+    parts = [row["trial_type"] for row in table_of(visit) if row["trial_type"] in {"block", "calibration"}]
+    assert parts == ["block", "calibration"] * 2
 
 
 def test_each_event_since_the_start_has_a_message_and_its_time_on_the_clock_of_the_eye_tracker(lab, blocks):
