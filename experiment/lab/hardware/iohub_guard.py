@@ -17,7 +17,8 @@ CLOSING_S = 10.0
 
 def start_guard(process_id: int) -> "subprocess.Popen[bytes]":
     """Start the program. Kill it when ioHub's process, which has the number `process_id`, has ended."""
-    return subprocess.Popen([sys.executable, __file__, str(process_id), str(CLOSING_S)], stdin=subprocess.PIPE)
+    arguments = ["-P", __file__, str(process_id), str(CLOSING_S)]  # -P: this folder has no modules for the program.
+    return subprocess.Popen([sys.executable, *arguments], stdin=subprocess.PIPE)
 
 
 def _wait_and_end(process_id: int, closing_s: float) -> None:

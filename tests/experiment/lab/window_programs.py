@@ -285,6 +285,9 @@ def inputs(backend):
                 case "clear":
                     heard.clear()
                     send({})
+                case "forget":
+                    heard.forget()
+                    send({})
                 case "begin":
                     heard.reset_on_flip(window)
                     send({"at_ns": window.flip()})

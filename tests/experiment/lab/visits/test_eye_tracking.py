@@ -48,6 +48,8 @@ class ImitatedEyeTracker:
         if self.is_open:
             self.is_open = False
             self.file.write_text("gaze and more gaze")
+            (self.file.parent / "data").mkdir(exist_ok=True)
+            (self.file.parent / "data" / f"{self.file.stem}.EDF").write_text("the file of an EyeLink")
             self.done.append("close")
 
     @property
@@ -124,7 +126,7 @@ def test_a_resumed_session_is_calibrated_again_and_has_a_file_for_each_visit(lab
     assert second.calibrated_before[0] == 0
     folder = visit.table.parent / "eye"
     names = [f"{visit.table.stem}_run-{number}.hdf5" for number in (1, 2)]
-    assert sorted(path.name for path in folder.iterdir()) == names
+    assert sorted(path.name for path in folder.glob("*.hdf5")) == names
 
 
 def test_the_experimenter_can_calibrate_within_a_block(lab, blocks):
@@ -145,7 +147,7 @@ def test_a_withdrawal_closes_and_deletes_the_file(lab, blocks):
     visit = lab(blocks, leaving_at(4, WITHDRAW), eye_tracker=tracker)
     assert visit.outcome is VisitOutcome.WITHDRAWN
     assert tracker.done[-1] == "close" and not tracker.file.exists()
-    assert list(tracker.file.parent.iterdir()) == []
+    assert [path for path in tracker.file.parent.rglob("*") if path.is_file()] == []
 
 
 def test_an_eye_tracker_that_stops_ends_the_visit_and_the_responses_are_stored(lab, blocks):
