@@ -125,8 +125,10 @@ class EyeTracker:
             wait([future], POLL_S)
             idle()
         self._require_answers()
-        result = future.result()
-        if result == ERROR or isinstance(result, str):  # A text is the name of an error in ioHub.
+        result = future.exception() or future.result()
+        if (
+            isinstance(result, Exception) or result == ERROR or isinstance(result, str)
+        ):  # A text is the name of an error in ioHub.
             raise InputError(
                 f"The calibration of the eye tracker {self._settings.device} failed ({result}). Fix: read "
                 "ioHub's messages above, and run the same command again to resume the session."
@@ -180,14 +182,14 @@ class EyeTracker:
             if isinstance(error, Exception):
                 raise self._unusable(str(error)) from None
             raise
-        self._clock_s = Computer.getTime
-        self._file = file
-        self._hub, self._process = hub, iohub_process(hub)
         receive_while_alive(hub)
         _separate_from_windows()
+        self._clock_s, self._file = Computer.getTime, file
+        self._process = iohub_process(hub)
         self._guard = start_guard(self._process.pid)
         self._worker = ThreadPoolExecutor(max_workers=1)
         self._device = hub.getDevice(NAME)
+        self._hub = hub
         if obstacle := self._obstacle():
             self.close()
             raise self._unusable(obstacle)
