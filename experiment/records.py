@@ -303,7 +303,9 @@ TrialEventName = Literal[
 """Events of a trial in the laboratory."""
 SessionEventName = Literal["session_start", "session_end", "block", "break"]
 """Events between the trials of a laboratory session."""
-EventName = TrialEventName | SessionEventName | Literal["scanner_start"]
+MachineEventName = Literal["scanner_start", "calibration"]
+"""Events of the machines of a laboratory session: the scanner and the eye tracker. They have no event codes."""
+EventName = TrialEventName | SessionEventName | MachineEventName
 
 
 class TrialEvent(BaseModel):

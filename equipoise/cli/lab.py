@@ -95,13 +95,15 @@ def _with_setup(command: Callable[..., None]) -> Callable[..., None]:
         trigger: str | None = None,
         scanner: str | None = None,
         box: str | None = None,
+        eye_tracker: str | None = None,
         require_frames: bool = False,
         require_ptb: bool = False,
         **others: Any,
     ) -> None:
         from equipoise.commands.lab.check import Setup
 
-        command(setup=Setup(monitor, screen, size_px, trigger, scanner, box, require_frames, require_ptb), **others)
+        machine = Setup(monitor, screen, size_px, trigger, scanner, box, eye_tracker, require_frames, require_ptb)
+        command(setup=machine, **others)
 
     return with_options
 
@@ -131,6 +133,11 @@ def lab() -> None:
     help="Wait for the pulse of an MRI scanner, which presses this key. KEY,discard=N discards the first N pulses.",
 )
 @BOX
+@click.option(
+    "--eye-tracker",
+    metavar="mouse|FILE",
+    help="Record an eye tracker: mouse for a simulation, or a YAML file with ioHub's settings of an eye tracker.",
+)
 @click.option("--require-frames", is_flag=True, help="Refuse the session if flips do not wait for the screen.")
 @click.option("--require-ptb", is_flag=True, help="Refuse the session if psychtoolbox does not read the keyboard.")
 @_with_setup
@@ -172,6 +179,8 @@ def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, 
     if visit.table is not None:
         click.echo(f"PsychoPy's table: {visit.table}")
         warn_of_open_folder(visit.table.parent)
+    if visit.eye_file is not None:
+        click.echo(f"Data of the eye tracker: {visit.eye_file}")
     _report_timing(visit)
     if visit.n_early_pulses:
         click.echo(

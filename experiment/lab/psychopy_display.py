@@ -13,6 +13,7 @@ import psychopy
 
 from batteries.items import Item
 from experiment.lab.hardware.clock import wait_until
+from experiment.lab.hardware.eye_tracker import EyeTracker
 from experiment.lab.hardware.keys_and_clicks import InputDevices, Press
 from experiment.lab.hardware.monitors import viewing_of
 from experiment.lab.hardware.psychopy_messages import collect_messages, psychopy_messages
@@ -69,6 +70,8 @@ class PsychoPyDisplay:
         PsychoPy's log of the visit; None for a log that receives no messages of PsychoPy.
     classes
         The classes of the study that draw trials, by name.
+    eye_tracker
+        The eye tracker; None without an eye tracker.
     """
 
     def __init__(
@@ -82,6 +85,7 @@ class PsychoPyDisplay:
         scanner: Scanner | None = None,
         log: PsychoPyLog | None = None,
         classes: Mapping[str, LoadedClass] = MappingProxyType({}),
+        eye_tracker: EyeTracker | None = None,
     ) -> None:
         self._window = window
         self._classes = classes
@@ -92,6 +96,7 @@ class PsychoPyDisplay:
         self._inputs = inputs
         self.events = events
         self.scanner = scanner
+        self.eye_tracker = eye_tracker
         self.device = device
         self._prepared: dict[str, tuple[ScreenImage, Prepared]] = {}
         """The images that all trials have in common, by name."""
@@ -218,6 +223,14 @@ class PsychoPyDisplay:
                 raise Escaped
         self.events.mark_scanner_start(n_needed)
 
+    def calibrate(self) -> None:
+        if self.eye_tracker is None:
+            return
+        self.events.mark_calibration()
+        self.eye_tracker.calibrate(self._window.psychopy_window, self._inputs.forget)
+        self._window.activate()
+        self._inputs.forget()
+
     def stop(self) -> Played:
         self._inputs.idle = None
         playback, self._playback = self._playback, None
@@ -246,6 +259,7 @@ def open_display(
     trigger: str | None,
     scanner: Scanner | None = None,
     box: BoxText | None = None,
+    eye_tracker: EyeTracker | None = None,
 ) -> Iterator[tuple[PsychoPyDisplay, Sheet]]:
     """Open a window. Yield a display in this window, and the sheet (sizes, fonts and texts of the screens).
 
@@ -265,6 +279,8 @@ def open_display(
         The scanner; None without a scanner.
     box
         The response box; None without a box.
+    eye_tracker
+        The eye tracker, which is closed before the window; None without an eye tracker.
 
     Raises
     ------
@@ -280,17 +296,19 @@ def open_display(
         closing(open_box(box)) if box else nullcontext() as opened_box,
         closing(SoundOutput()) if plays_sounds(study) else nullcontext() as output,
         window,
+        closing(eye_tracker) if eye_tracker else nullcontext(),
     ):
         viewing = viewing_of(monitor) if monitor else None
         sheet = sheet_for(study, window.size_px, viewing)
         try_all_items(study, classes, window)
-        events = VisitEvents(window.anchor, study.definition.event_codes, codes)
+        events = VisitEvents(window.anchor, study.definition.event_codes, codes, eye_tracker)
         pulse_key = scanner.key if scanner else None
         inputs = InputDevices(window, pulse_key=pulse_key, on_pulse=events.pulse, box=opened_box)
         device = _device(window, inputs, sheet)
         if box and opened_box:
             device = device.model_copy(update={"response_box": f"{box.text}; {opened_box.timing}"})
-        yield PsychoPyDisplay(window, inputs, events, device, output, media_folder(study), scanner, log, classes), sheet
+        media = media_folder(study)
+        yield PsychoPyDisplay(window, inputs, events, device, output, media, scanner, log, classes, eye_tracker), sheet
 
 
 def _device(window: LabWindow, inputs: InputDevices, sheet: Sheet) -> LabDevice:

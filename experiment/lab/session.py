@@ -5,9 +5,11 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from batteries.errors import InputError
+from experiment.lab.eye_tracking import EyeTracking
 from experiment.lab.input.response_state import ResponseState
 from experiment.lab.page_reader import PageReader
 from experiment.lab.presentation import Step
@@ -81,6 +83,8 @@ class LabSession:
         Function that is called with the session after every write to the store.
     on_withdrawn
         Function that is called after the session's responses were deleted, to delete the files of the session too.
+    eye_file
+        Function that returns the file for the data of the eye tracker in the current visit of a session.
     on_trial
         Function that is called before each trial, for the experimenter: with the trial, and the number of all trials.
     """
@@ -95,6 +99,7 @@ class LabSession:
         open_attempt_log: Callable[[OpenSession], AttemptLog],
         on_stored: Callable[[OpenSession], None],
         on_withdrawn: Callable[[OpenSession], None],
+        eye_file: Callable[[OpenSession], Path],
         on_trial: Callable[[Trial, int], None] = lambda _trial, _n_trials: None,
     ) -> None:
         self._study = study
@@ -102,6 +107,7 @@ class LabSession:
         self._display = display
         self._sheet = sheet
         self._reader = PageReader(display, replace(sheet, rules_hint=""), self._escaped)
+        self._eye_tracking = EyeTracking(display, sheet, self._reader, eye_file)
         self._fixation, self._blank = fixation(sheet), blank(sheet)
         self._visitor = visitor
         self._open_attempt_log = open_attempt_log
@@ -159,10 +165,12 @@ class LabSession:
         is_first_of_visit, scanner_has_begun = True, False
         timing = self._study.definition.timing
         while progress.trial is not None:
-            has_page = is_first_of_visit or self._page_before(progress.trial, progress)
+            begins_part = has_page = is_first_of_visit or self._page_before(progress.trial, progress)
             if block := progress.block_before(progress.trial, is_first_of_visit):
                 has_page = self._begin_block(*block) or has_page
+                begins_part = True
             is_first_of_visit = False
+            has_page = self._eye_tracking.begin_trials(progress.trial, session, begins_part) or has_page
             if self._display.scanner and not scanner_has_begun and progress.trial.phase is not Phase.PRACTICE:
                 self._wait_for_scanner()
                 has_page = scanner_has_begun = True
@@ -392,6 +400,7 @@ class LabSession:
     def _mark_end(self) -> None:
         if self._session is not None:
             self._display.events.mark_session("session_end")
+        self._eye_tracking.stop()
 
     def _pages(self, *names: str) -> dict[str, str]:
         """Return the words of pages for the laboratory, by file name."""
@@ -409,12 +418,15 @@ class LabSession:
         done |= {"leave": "lab_stop_for_now", "delete": "leave_confirm"} if self._session else {"decline": "decline"}
         contact = self._study.definition.timeline.contact
         done |= {"contact": "contact"} if contact else {}
+        done |= {"calibrate": "lab_eye_again"} if self._eye_tracking.is_running else {}
         actions = [Action(name, self._say(label), str(number)) for number, (name, label) in enumerate(done.items(), 1)]
         words = "lab_stop" if self._session else "lab_nothing_stored"
         chosen = self._reader.choose(self._say("leave_title"), [*notes, self._say(words)], actions)
         if chosen == "contact" and contact:
             self._reader.read(self._pages(contact), self._say("close"))
             self._escaped()
+        if chosen == "calibrate":
+            self._eye_tracking.calibrate_again()
         if chosen == "decline":
             raise _Stops(VisitOutcome.DECLINED)
         if chosen == "leave":
@@ -446,5 +458,6 @@ class LabSession:
                 f"{self._visitor.participant} has withdrawn, but the responses are NOT deleted "
                 f"yet ({why}). Fix: run `equipoise withdraw {self._study.folder} --session {session.session}`."
             ) from None
+        self._eye_tracking.stop()  # Its file is open, and is deleted too.
         self._on_withdrawn(session)
         raise _Stops(VisitOutcome.WITHDRAWN)

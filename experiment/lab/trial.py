@@ -12,6 +12,7 @@ from batteries.items import Item
 from batteries.tasks.keypress import WITHHELD, Keypress
 from batteries.tasks.psychopy_trial import PsychoPyTask
 from batteries.tasks.rating import Rating
+from experiment.lab.hardware.eye_tracker import EyeTracker
 from experiment.lab.hardware.scanner import Scanner
 from experiment.lab.input.key_bindings import is_typed, keys_of, state_after
 from experiment.lab.input.response_state import ResponseState
@@ -106,6 +107,18 @@ class Display(Protocol):
 
     scanner: Scanner | None
     """The scanner whose pulse begins the trials of a visit; None without a scanner."""
+
+    eye_tracker: EyeTracker | None
+    """The eye tracker; None without an eye tracker."""
+
+    def calibrate(self) -> None:
+        """Calibrate the eye tracker, and record from then on. Presses during the calibration do not count.
+
+        Raises
+        ------
+        InputError
+            If the eye tracker has stopped.
+        """
 
     def wait_for_scanner(self, picture: ScreenImage) -> None:
         """Show a screen until the scanner sends the pulse with which the trials begin.

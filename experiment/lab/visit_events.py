@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 from batteries.items import Item
 from experiment.lab.hardware.clock import Anchor
+from experiment.lab.hardware.eye_tracker import EyeTracker
 from experiment.lab.hardware.triggers import Trigger
 from experiment.plan import Trial
-from experiment.records import SessionEventName, TrialEvent, TrialEventName
+from experiment.records import EventName, SessionEventName, TrialEvent, TrialEventName
 from experiment.study.event_codes import BlockLevel, EventCodes
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class VisitEvent:
     event: TrialEvent
     trial: Trial | None
     """The trial; None for an event between trials."""
+    eye_tracker_s: float | None = None
+    """Time of the event on the clock of ioHub, in seconds; None if no eye tracker received a message."""
 
 
 class VisitEvents:
@@ -42,11 +45,19 @@ class VisitEvents:
         The event codes of the study.
     trigger
         Destination of event codes; None for no event codes.
+    eye_tracker
+        The eye tracker, which receives a message about each event; None without an eye tracker.
     """
 
-    def __init__(self, anchor: Anchor, codes: EventCodes, trigger: Trigger | None) -> None:
+    def __init__(
+        self,
+        anchor: Anchor,
+        codes: EventCodes,
+        trigger: Trigger | None,
+        eye_tracker: EyeTracker | None = None,
+    ) -> None:
         self.anchor = anchor
-        self._codes, self._trigger = codes, trigger
+        self._codes, self._trigger, self._eye_tracker = codes, trigger, eye_tracker
         self._recorded: list[VisitEvent] = []
         self._pulses_ns: list[int] = []
         self.n_early_pulses = 0
@@ -90,7 +101,7 @@ class VisitEvents:
 
     def mark_session(
         self,
-        name: SessionEventName | Literal["scanner_start"],
+        name: SessionEventName,
         at_ns: int | None = None,
         block: BlockLevel | None = None,
     ) -> None:
@@ -105,6 +116,11 @@ class VisitEvents:
     def announce(self, name: Literal["break", "block"], block: BlockLevel | None = None) -> None:
         """Record an event between trials when the next page appears (`page_appears`)."""
         self._next_screen = lambda at_ns: self._appeared(at_ns, self._of_session(name, at_ns, block))
+
+    def mark_calibration(self) -> None:
+        """Record that a calibration of the eye tracker begins. It lasts until the next page or trial appears."""
+        at_ns = time.perf_counter_ns()
+        self._appeared(at_ns, self._sent("calibration", at_ns, None, None))
 
     def page_appears(self, flipped_ns: int) -> None:
         """Record that a page appears: the screen before it disappears. Call this at the flip of each page."""
@@ -121,7 +137,7 @@ class VisitEvents:
 
     def mark_scanner_start(self, number: int) -> None:
         """Record that the trials begin with the pulse of this number, from 1."""
-        self.mark_session("scanner_start", self._pulses_ns[number - 1])
+        self._recorded.append(self._sent("scanner_start", self._pulses_ns[number - 1], None, None))
 
     @property
     def n_pulses(self) -> int:
@@ -157,22 +173,28 @@ class VisitEvents:
     def _of_trial(self, name: TrialEventName, at_ns: int) -> VisitEvent:
         assert self._trial is not None
         trial, item = self._trial
-        return VisitEvent(self._sent(name, at_ns, self._codes.of_trial(name, trial.phase.value, item)), trial)
+        return self._sent(name, at_ns, self._codes.of_trial(name, trial.phase.value, item), trial)
 
-    def _of_session(
-        self, name: SessionEventName | Literal["scanner_start"], at_ns: int, block: BlockLevel | None
-    ) -> VisitEvent:
-        code = None if name == "scanner_start" else self._codes.of_session(name, block)
-        return VisitEvent(self._sent(name, at_ns, code), None)
+    def _of_session(self, name: SessionEventName, at_ns: int, block: BlockLevel | None) -> VisitEvent:
+        return self._sent(name, at_ns, self._codes.of_session(name, block), None)
 
-    def _sent(
-        self, name: TrialEventName | SessionEventName | Literal["scanner_start"], at_ns: int, code: int | None
-    ) -> TrialEvent:
-        """Send a code, and return the event."""
+    def _sent(self, name: EventName, at_ns: int, code: int | None, trial: Trial | None) -> VisitEvent:
+        """Send a code, and a message to the eye tracker. Return the event."""
         sent_us = None
         if self._trigger is None:
             code = None
         elif code is not None:
             self._trigger.send(code, at_ns)
             sent_us = self.anchor.us_until(time.perf_counter_ns())
-        return TrialEvent(event=name, onset_us=self.anchor.us_until(at_ns), code=code, code_us=sent_us)
+        event = TrialEvent(event=name, onset_us=self.anchor.us_until(at_ns), code=code, code_us=sent_us)
+        eye_tracker_s = None if self._eye_tracker is None else self._eye_tracker.send(_message(event, trial), at_ns)
+        return VisitEvent(event, trial, eye_tracker_s)
+
+
+def _message(event: TrialEvent, trial: Trial | None) -> str:
+    """Return the message for the eye tracker. The item comes last, because the longest messages are cut at the end."""
+    words = [event.event, f"onset_us={event.onset_us}"]
+    words += [] if event.code is None else [f"code={event.code}"]
+    if trial is not None:
+        words += [f"trial_index={trial.trial_index}", f"phase={trial.phase.value}", f"item_id={trial.item_id}"]
+    return " ".join(words)

@@ -54,6 +54,8 @@ NOT_RUN = {
     "these commands.",
     r"equipoise lab codes .*--trigger .*": "It needs a serial port; tests/equipoise/commands/test_lab_codes.py "
     "sends the codes to a file.",
+    r"equipoise lab .*--eye-tracker .*": "It needs ioHub of PsychoPy, and a screen; "
+    "tests/experiment/lab/test_eye_tracker_sessions.py runs a session in a window.",
     r"equipoise lab .*--server https://.*": "It needs a server at this address; tests/experiment/lab/visits upload to "
     "a server.",
     r"equipoise serve .*--store '?postgresql://.*|createdb .*": "It needs a database server at this address; "

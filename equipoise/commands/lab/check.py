@@ -36,6 +36,8 @@ class Setup:
     """Key that an MRI scanner presses with each pulse, such as `5` or `5,discard=4`; None without a scanner."""
     box: str | None = None
     """Response box, such as `keys:a=1,b=2`; see `experiment.lab.hardware.response_box.box_text`."""
+    eye_tracker: str | None = None
+    """`mouse`, or a YAML file with ioHub's settings of an eye tracker; None without one. `lab_check` ignores this field."""
     require_frames: bool = False
     """True to refuse a session if flips do not wait for the screen. `lab_check` ignores this field."""
     require_ptb: bool = False

@@ -1,9 +1,10 @@
-"""The laboratory's files of each session: PsychoPy's table and log, frame intervals, events, and attempts at trials.
+"""The laboratory's files of each session: PsychoPy's table and log, frame intervals, events, gaze, attempts at trials.
 
 The files are in the folder `lab` beside the store. By default, this folder is `data/lab` in the study's folder. The
-frame intervals, the events and the logs are in separate folders, so that `lab/*.csv` are only tables of trials. A file
-name begins as in PsychoPy, with the participant code, the session number and the time. Then comes the session's name
-in the store. Equipoise finds a file by this name, because the code, the clock and the time zone can change.
+frame intervals, the events, the logs and the data of eye trackers are in separate folders, so that `lab/*.csv` are only
+tables of trials. A file name begins as in PsychoPy, with the participant code, the session number and the time. Then
+comes the session's name in the store. Equipoise finds a file by this name, because the code, the clock and the time
+zone can change.
 """
 
 import re
@@ -28,8 +29,10 @@ BEGUN = "_begun.jsonl"
 FRAMES = "_frames.csv"
 EVENTS = "_events.tsv"
 LOG = ".log"
+EYE = ".hdf5"
 
 _FOLDERS = {FRAMES: "frames", EVENTS: "events", LOG: "logs"}
+_EYE_FOLDER = "eye"
 
 
 class LabFiles:
@@ -52,15 +55,10 @@ class LabFiles:
         self._problem: str | None = None
         self._problem_of_events: str | None = None
         self.table: Path | None = None
-        self._folder = folder = lab_folder(study, store)
-        try:
-            for name in _FOLDERS.values():
-                private_folder(folder / name)
-        except OSError as error:
-            raise InputError(
-                f"{folder}: the laboratory's files cannot be written to this folder ({error.strerror}). Fix: make the "
-                "folder writable, and run the command again."
-            ) from None
+        self.eye: Path | None = None
+        self._folder = lab_folder(study, store)
+        for name in _FOLDERS.values():
+            _make_folder(self._folder / name)
 
     @property
     def problem(self) -> str | None:
@@ -109,14 +107,26 @@ class LabFiles:
         except InputError as error:
             self._problem_of_events = f"{error} Every response is in the store, with the events of its trial."
 
+    def eye_file(self, session: OpenSession) -> Path:
+        """Return the file for the data of the eye tracker in the current visit, after making its folder.
+
+        Raises
+        ------
+        InputError
+            If the folder cannot be created.
+        """
+        self.eye = self._path(session, f"_run-{session.visit}{EYE}")
+        _make_folder(self.eye.parent)
+        return self.eye
+
     def delete(self, _: OpenSession) -> None:
         """Delete the files of all sessions of the participant who withdrew."""
-        self.table = None
+        self.table = self.eye = None
         self._problem = delete_withdrawn(self._study, self._store)
 
     def _path(self, session: OpenSession, ending: str) -> Path:
         """Return the path of the session's file with this ending. The file may not exist yet."""
-        kinds = [name for end, name in _FOLDERS.items() if ending.endswith(end)]
+        kinds = [name for end, name in {**_FOLDERS, EYE: _EYE_FOLDER}.items() if ending.endswith(end)]
         folder = self._folder.joinpath(*kinds)
         begun = self._begun(session)
         if begun is not None:
@@ -129,6 +139,16 @@ class LabFiles:
     def _begun(self, session: OpenSession) -> Path | None:
         """Return the file of the session's attempts at trials; None if no trial has begun."""
         return next(self._folder.glob(f"*_{session.session}{BEGUN}"), None)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        private_folder(folder)
+    except OSError as error:
+        raise InputError(
+            f"{folder}: the laboratory's files cannot be written to this folder ({error.strerror}). Fix: make the "
+            "folder writable, and run the command again."
+        ) from None
 
 
 def lab_folder(study: Study, store: Store) -> Path:

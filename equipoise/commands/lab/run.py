@@ -17,9 +17,11 @@ from equipoise.commands.lab.syncing_client import SyncingClient
 from equipoise.commands.lab.upload import upload_withdrawals
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded
 from experiment.lab.frame_durations import durations_warning
+from experiment.lab.hardware.eye_tracker import EyeTracker
+from experiment.lab.hardware.eye_tracker_settings import read_eye_tracker
 from experiment.lab.hardware.psychopy_import import require_psychopy
-from experiment.lab.hardware.response_box.box_text import read_box
-from experiment.lab.hardware.scanner import read_scanner
+from experiment.lab.hardware.response_box.box_text import BoxText, read_box
+from experiment.lab.hardware.scanner import Scanner, read_scanner
 from experiment.lab.requirements import check_box, check_device, check_media, check_tasks
 from experiment.lab.server_client import LabClient
 from experiment.lab.session import LabSession
@@ -45,6 +47,8 @@ class LabVisit:
     outcome: VisitOutcome
     table: Path | None
     """File of PsychoPy's table; None if there is no table."""
+    eye_file: Path | None
+    """File with the data of the eye tracker; None if there is none."""
     problem: str | None
     """Sentence on a laboratory file that could not be written or deleted; None if no write or deletion failed."""
     waiting_for: str | None
@@ -121,13 +125,11 @@ def lab_run(
     if server is not None and visitor.kind is Kind.SIMULATED:
         raise InputError("--rehearsal: a rehearsal is not uploaded. Fix: omit --server.")
     scanner = read_scanner(setup.scanner) if setup.scanner else None
-    box = read_box(setup.box) if setup.box else None
-    if box is not None:
-        check_box(study, box, scanner.key if scanner else None)
+    box, eye_tracker = _box(study, setup, scanner), _eye_tracker(setup)
     require_psychopy()
     from experiment.lab.psychopy_display import open_display  # noqa: PLC0415 - PsychoPy takes seconds to load
 
-    opening = open_display(study, setup.monitor, setup.screen, setup.size_px, setup.trigger, scanner, box)
+    opening = open_display(study, setup.monitor, setup.screen, setup.size_px, setup.trigger, scanner, box, eye_tracker)
     with ExitStack() as stack:
         there = stack.enter_context(remote_client(server)) if server else None
         here, opened = stack.enter_context(local_client(study, store))
@@ -144,6 +146,8 @@ def lab_run(
                 raise InputError("no session has begun. Fix: run the command with the right code and session number.")
         withdrawals_waiting_for = upload_withdrawals(study, opened, there) if there else None
         problem = delete_withdrawn(study, opened)
+        if eye_tracker is not None:
+            eye_tracker.check()
         display, sheet = stack.enter_context(opening)
         machine = display.machine_timing
         machine.require(frames=setup.require_frames, ptb=setup.require_ptb)
@@ -161,6 +165,7 @@ def lab_run(
             files.open_attempt_log,
             files.write,
             files.delete,
+            files.eye_file,
             _reporter(show_status),
         )
         try:
@@ -173,13 +178,38 @@ def lab_run(
     return LabVisit(
         outcome,
         files.table,
-        files.problem or problem,
+        files.eye,
+        files.problem or (eye_tracker and eye_tracker.problem) or problem,
         waiting_for,
         withdrawals_waiting_for,
         machine,
         display.events.n_early_pulses,
         trials,
     )
+
+
+def _box(study: Study, setup: Setup, scanner: Scanner | None) -> BoxText | None:
+    """Return the response box that the experimenter chose; None without a box."""
+    if setup.box is None:
+        return None
+    box = read_box(setup.box)
+    check_box(study, box, scanner.key if scanner else None)
+    return box
+
+
+def _eye_tracker(setup: Setup) -> EyeTracker | None:
+    """Return the eye tracker that the experimenter chose; None without an eye tracker."""
+    if setup.eye_tracker is None:
+        return None
+    settings = read_eye_tracker(setup.eye_tracker)
+    if setup.monitor is None:
+        raise InputError(
+            "--eye-tracker: an eye tracker needs the size and the distance of the screen. Fix: add --monitor with the "
+            "name of your monitor in PsychoPy's Monitor Center. For a try, use --monitor testMonitor."
+        )
+    if setup.size_px is not None:
+        raise InputError("--eye-tracker: an eye tracker needs the full screen. Fix: omit --window.")
+    return EyeTracker(settings, setup.monitor, setup.screen)
 
 
 def _reporter(show_status: Callable[[str], None] | None) -> Callable[[Trial, int], None]:

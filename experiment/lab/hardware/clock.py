@@ -4,7 +4,7 @@
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -44,6 +44,18 @@ class Anchor:
     def utc_of(self, at_ns: int) -> datetime:
         """Return the UTC time of a time by `time.perf_counter_ns`."""
         return self.utc + timedelta(microseconds=self.us_until(at_ns))
+
+
+def offset_s(clock_s: Callable[[], float], n_readings: int = N_READINGS) -> float:
+    """Return the difference between another clock, which returns seconds, and `time.perf_counter_ns`, in s.
+
+    Both clocks are read several times. The result is from the readings with the least time between them.
+    """
+    readings = []
+    for _ in range(n_readings):
+        before_ns, there_s, after_ns = time.perf_counter_ns(), clock_s(), time.perf_counter_ns()
+        readings.append((after_ns - before_ns, there_s - (before_ns + after_ns) / 2e9))
+    return min(readings)[1]
 
 
 def intervals_ms(stamps_ns: Sequence[int]) -> list[float]:

@@ -115,6 +115,12 @@ class InputDevices:
         self._heard = [each for each in self._heard if each.name == ESCAPE]
         self._events.n_focus_lost = 0
 
+    def forget(self) -> None:
+        """Discard all presses so far, also an escape. They were meant for another program's window."""
+        self._listen()
+        self._heard.clear()
+        self._events.n_focus_lost = 0
+
     def reset(self, at_ns: int) -> None:
         """Set time zero to `at_ns`, a time by `time.perf_counter_ns`.
 

@@ -3,7 +3,11 @@
 A new version of PsychoPy may change these parts. `pyproject.toml` therefore limits the version of PsychoPy.
 """
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 from PIL import Image
@@ -40,3 +44,42 @@ def taken_responses(device: Any) -> list[Any]:
     responses: list[Any] = device.responses
     device.responses = []
     return responses
+
+
+IOHUB_POLL_S = 0.1
+"""Time in seconds after which a request looks again whether ioHub's process is alive."""
+
+
+@contextmanager
+def native_files_in(folder: Path) -> Iterator[None]:
+    """Make ioHub, if it is started in the `with` block, write the native files of eye trackers to this folder.
+
+    ioHub writes them to the folder of the program, which is the first argument of the program.
+    """
+    program = sys.argv[0]
+    sys.argv[0] = str(folder / "program")
+    try:
+        yield
+    finally:
+        sys.argv[0] = program
+
+
+def iohub_process(hub: Any) -> "Popen[bytes]":
+    """Return the process of a connection to ioHub."""
+    process: Popen[bytes] = hub._server_process
+    return process
+
+
+def receive_while_alive(hub: Any) -> None:
+    """Make requests to ioHub end if ioHub's process ends. Without this function, they would wait for ever."""
+    client, process = hub.udp_client, iohub_process(hub)
+    receive = client.receive
+
+    def receive_or_end() -> Any:
+        reply = receive()
+        while reply is None and process.poll() is None:
+            reply = receive()
+        return reply
+
+    client.sock.settimeout(IOHUB_POLL_S)
+    client.receive = receive_or_end

@@ -27,7 +27,7 @@ from typing import Any, Protocol, TextIO
 
 from batteries.errors import InputError
 from batteries.files.private_files import open_private
-from experiment.lab.hardware.clock import N_READINGS
+from experiment.lab.hardware.clock import offset_s
 from experiment.study.event_codes import HIGHEST_CODE
 
 FORMS = (
@@ -172,7 +172,7 @@ class LslTrigger:
 
     def __init__(self, outlet: Any, clock_s: Callable[[], float]) -> None:
         self._outlet = outlet
-        self.clock_offset_s = _offset_s(clock_s)
+        self.clock_offset_s = offset_s(clock_s)
         """Difference between LabStreamingLayer's clock and `time.perf_counter_ns`, in s. Both clocks never jump."""
 
     def send(self, code: int, at_ns: int) -> None:
@@ -251,15 +251,6 @@ def _open_lsl(read: TriggerText) -> Trigger:
         source_id=f"equipoise-{read.address}",
     )
     return LslTrigger(pylsl.StreamOutlet(stream), pylsl.local_clock)
-
-
-def _offset_s(clock_s: Callable[[], float]) -> float:
-    """Read both clocks several times, and return the difference of the closest readings."""
-    readings = []
-    for _ in range(N_READINGS):
-        before_ns, there_s, after_ns = time.perf_counter_ns(), clock_s(), time.perf_counter_ns()
-        readings.append((after_ns - before_ns, there_s - (before_ns + after_ns) / 2e9))
-    return min(readings)[1]
 
 
 def _open_log(read: TriggerText) -> Trigger:

@@ -279,6 +279,15 @@ class LabWindow:
         return drawn_image(self._window).convert("RGB")
 
     @property
+    def psychopy_window(self) -> Window:
+        """The window of PsychoPy, for other parts of PsychoPy."""
+        return self._window
+
+    def activate(self) -> None:
+        """Take the keyboard focus, after another program's window had it."""
+        self._handle.activate()
+
+    @property
     def pointer_is_visible(self) -> bool:
         """True if the mouse pointer is visible."""
         return bool(self._window.mouseVisible)
@@ -356,7 +365,7 @@ class LabWindow:
             hear_held_keys_once(self._handle)
         self.native_events = NativeEvents(self._handle)
         self.pointer_is_visible = False
-        self._handle.activate()
+        self.activate()
         self.size_px = (int(self._window.size[0]), int(self._window.size[1]))
         self._framebuffer = gl.GLuint()
         gl.glGenFramebuffers(1, ctypes.byref(self._framebuffer))

@@ -24,6 +24,8 @@ COLUMNS = {
     "value": "The event code that was sent to the recording device; n/a if none was sent.",
     "code_time": "Time at which the program had sent the code, in seconds on the same clock as `onset`.",
     "lsl_time": "The time `onset` on the clock of LabStreamingLayer, in seconds; n/a if no code is sent to it.",
+    "eye_tracker_time": "The time `onset` on the clock of ioHub, in seconds; n/a if no eye tracker received a message. "
+    "ioHub's file has its samples and its messages by this clock.",
     "volume": "Number of the scanner's pulse, from 1; n/a for other events.",
     "trial_index": "Position of the trial in the session, from 0; n/a between trials.",
     "phase": "Phase of the trial: practice, test or attention_check.",
@@ -44,6 +46,7 @@ LEVELS = {
     "block": "A block began.",
     "break": "A break began.",
     "scanner_start": "The pulse of the scanner after which the trials begin.",
+    "calibration": "A calibration of the eye tracker began. Its duration is the time until the next screen appeared.",
     "pulse": "The scanner sent a pulse.",
 }
 
@@ -87,6 +90,7 @@ def _row(study: Study, visit_event: VisitEvent, lsl_offset_s: float | None, fact
         "value": event.code,
         "code_time": None if event.code_us is None else event.code_us / 1e6,
         "lsl_time": None if lsl_offset_s is None else onset_s + lsl_offset_s,
+        "eye_tracker_time": visit_event.eye_tracker_s,
     }
     if trial is None:
         return row

@@ -95,7 +95,7 @@ def lab(tmp_path):
 
             session = LabSession(
                 study, wrap(lab_client, opened) if wrap else lab_client, display, Sheet.of(study, SIZE_PX), visitor,
-                files.open_attempt_log, on_stored, files.delete,
+                files.open_attempt_log, on_stored, files.delete, files.eye_file,
             )  # fmt: skip
             try:
                 outcome = session.run()

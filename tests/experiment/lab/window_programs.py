@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import numpy as np
+import psutil
 from PIL import Image
 from psychopy import logging
 from psychopy.hardware.keyboard import Keyboard
@@ -20,10 +21,12 @@ from pyglet.libs.x11 import xlib
 
 from batteries.errors import InputError
 from equipoise.commands.lab.check import _trials_finding
+from experiment.lab.hardware import iohub_guard, psychopy_internals
 from experiment.lab.hardware import keys_and_clicks as keys_module
-from experiment.lab.hardware import psychopy_internals
 from experiment.lab.hardware import window as window_module
 from experiment.lab.hardware.clock import wait_until
+from experiment.lab.hardware.eye_tracker import EyeTracker
+from experiment.lab.hardware.eye_tracker_settings import read_eye_tracker
 from experiment.lab.hardware.keys_and_clicks import InputDevices, Press
 from experiment.lab.hardware.machine_check import check_machine
 from experiment.lab.hardware.psychopy_messages import collect_messages, psychopy_messages
@@ -294,6 +297,9 @@ def inputs(backend, box=None):
                 case "clear":
                     heard.clear()
                     send({})
+                case "forget":
+                    heard.forget()
+                    send({})
                 case "begin":
                     heard.reset_on_flip(window)
                     send({"at_ns": window.flip()})
@@ -414,3 +420,25 @@ def failing_classes(codes):
         page = noise(window.size_px)
         window.draw(window.prepare(page))
         send({"same": window.drawn().tobytes() == page.tobytes()})
+
+
+def eye_tracker(file):
+    """Follow the commands of the test with the eye tracker that follows the mouse. Send the process of ioHub."""
+    iohub_guard.CLOSING_S = 1.0
+    tracker = EyeTracker(read_eye_tracker("mouse"), "testMonitor")
+    for command in commands():
+        match command["do"]:
+            case "open":
+                tracker.open(Path(file), "session")
+                started = psutil.Process().children()
+                send({"hub": next(each.pid for each in started if "start_iohub_process" in "".join(each.cmdline()))})
+            case "message":
+                try:
+                    at_s = tracker.send("a message", time.perf_counter_ns())
+                except InputError as error:
+                    send({"error": str(error), "problem": tracker.problem})
+                else:
+                    send({"at_s": at_s, "is_open": tracker.is_open})
+            case "close":
+                tracker.close()
+                send({"n_processes": len(psutil.Process().children()), "problem": tracker.problem})

@@ -36,6 +36,10 @@ class Heard:
         self._program.ask(do="clear")
         self._program.reply()
 
+    def forget(self):
+        self._program.ask(do="forget")
+        self._program.reply()
+
     def zero(self):
         self._program.ask(do="begin")
         at_ns = self._program.reply()["at_ns"]
@@ -230,6 +234,14 @@ def test_clearing_presses_before_a_trial_keeps_escape(heard, fingers):
     heard.clear()
     heard.ask()
     assert heard.press()["name"] == "escape"
+
+
+def test_presses_for_another_program_are_forgotten_with_escape(heard, fingers):
+    heard.begin()
+    fingers.press("Escape")
+    heard.forget()
+    heard.ask(until_ms=300)
+    assert heard.press() is None
 
 
 def test_only_the_requested_keys_and_escape_count(heard, fingers):

@@ -143,11 +143,12 @@ class FakeDisplay:
     answers: list = field(default_factory=list)
     trigger: object = None
     scanner: object = None
+    eye_tracker: object = None
     codes_of: EventCodes = field(default_factory=EventCodes)
     log: PsychoPyLog = field(default_factory=PsychoPyLog)
 
     def __post_init__(self):
-        self.events = VisitEvents(Anchor.now(), self.codes_of, self.trigger)
+        self.events = VisitEvents(Anchor.now(), self.codes_of, self.trigger, self.eye_tracker)
 
     @property
     def machine_timing(self):
@@ -163,6 +164,10 @@ class FakeDisplay:
         for number in range(self.scanner.n_discarded + 1):
             self.events.pulse(self.events.anchor.at_ns + (number + 1) * PULSE_NS)
         self.events.mark_scanner_start(self.scanner.n_discarded + 1)
+
+    def calibrate(self):
+        self.events.mark_calibration()
+        self.eye_tracker.calibrate(self)
 
     def discard_early_presses(self, picture, keys):
         return self.early
