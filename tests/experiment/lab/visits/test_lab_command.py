@@ -1,40 +1,19 @@
 """`equipoise lab STUDY` as a command, without a window and without a network."""
 
 import re
-from contextlib import contextmanager
 
 import pytest
 
-from equipoise.commands.lab import run
 from equipoise.commands.lab.clients import local_client
 from experiment.load_study import load_study
 from tests.experiment.lab.visits.lab_visits import (
     WITHDRAW,
     leaving_at,
-    other_server,
     other_store,
     trials_of,
 )
 
 SERVER = ["--server", "https://study.example.org"]
-
-
-@pytest.fixture
-def server(monkeypatch, small, tmp_path):
-    """Return a context manager of a server for the command; its network is cut after `n_requests` requests."""
-
-    @contextmanager
-    def lend(n_requests=10**9):
-        with other_server(load_study(small), other_store(tmp_path), n_requests) as (there, store):
-
-            @contextmanager
-            def remote_client(_address):
-                yield there
-
-            monkeypatch.setattr(run, "remote_client", remote_client)
-            yield there, store
-
-    return lend
 
 
 def answered(study, location):
