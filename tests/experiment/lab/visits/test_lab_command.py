@@ -168,3 +168,9 @@ def test_on_a_terminal_the_experimenter_sees_each_trial_as_it_begins(command):
     assert [int(re.match(r"Trial (\d+) of", line)[1]) for line in lines] == list(range(1, n_trials + 1))
     assert lines[0].startswith(f"Trial 1 of {n_trials} (practice, item practice-1).")
     assert "Trial" not in command(participant="P02").stderr, "not in the log of a script"
+
+
+def test_two_sizes_of_the_window_are_refused(command):
+    refused = command("--windowed", "--window", "800", "600")
+    assert refused.exit_code == 2 and not refused.was_opened
+    assert "--window and --windowed: both name a size. Fix: omit one of them." in refused.stderr
