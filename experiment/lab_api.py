@@ -66,6 +66,9 @@ class SlotReply(_Reply):
     """Reply to `GET /api/lab/slot` if the participant may begin or resume the session."""
 
     study_digest: str | None = Field(default=None, description="Digest of the study that the server has.")
+    group: int | None = Field(
+        default=None, description="The group that the session has, or that it would have if it began now."
+    )
 
 
 class UploadedSession(_Request):

@@ -66,12 +66,12 @@ def find() -> Response:
 
 @laboratory.get("/api/lab/slot")
 def check_slot() -> Response:
-    """Refuse a participant who may not begin or resume a session. The program calls this before it opens its window."""
+    """Return the group of a session that may begin or be resumed. Refuse a participant who may not do that."""
     require_token()
     query = _read_query(SlotQuery)
     with _refusals_for_experimenter(query):
-        context().store.require_slot(context().study, _identity(query), query.session_number, query.group)
-    return jsonify(SlotReply(study_digest=context().study.digest).model_dump())
+        group = context().store.require_slot(context().study, _identity(query), query.session_number, query.group)
+    return jsonify(SlotReply(study_digest=context().study.digest, group=group).model_dump())
 
 
 @laboratory.post("/api/lab/session")

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -39,15 +39,19 @@ class _RunsByDefault(click.Group):
 
 
 def _with_visitor(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that identify a participant's session. The command receives the options as one `Visitor`."""
+    """Add the options that identify a participant's session. The command receives the options as one `Visitor`.
 
-    @click.option("--participant", required=True, help="Participant code of your choice, such as P01.")
+    Without `--participant`, it receives None.
+    """
+
+    @click.option(
+        "--participant",
+        help="Participant code of your choice, such as P01.  [default: a dialog in the window asks for it]",
+    )
     @click.option(
         "--session-number",
-        default=1,
-        show_default=True,
         type=click.IntRange(1),
-        help="Session number: 1 for the participant's first session.",
+        help="Session number: 1 for the participant's first session.  [default: 1]",
     )
     @click.option("--occasion", "--session", "former_number", type=click.IntRange(1), hidden=True)  # Former names.
     @click.option(
@@ -58,18 +62,28 @@ def _with_visitor(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--rehearsal", is_flag=True, help="Store the responses as responses of a simulated participant.")
     @wraps(command)
     def with_options(
-        participant: str,
-        session_number: int,
+        participant: str | None,
+        session_number: int | None,
         former_number: int | None,
         group: int | None,
         rehearsal: bool,
         **others: Any,
     ) -> None:
+        from batteries.errors import InputError
         from experiment.lab.visitor import Visitor
         from experiment.records import Kind
 
-        kind = Kind.SIMULATED if rehearsal else Kind.HUMAN
-        command(visitor=Visitor(participant, former_number or session_number, group, kind), **others)
+        session_number = session_number or former_number
+        if participant is not None:
+            kind = Kind.SIMULATED if rehearsal else Kind.HUMAN
+            command(visitor=Visitor(participant, session_number or 1, group, kind), **others)
+        elif session_number is not None or group is not None or rehearsal:
+            raise InputError(
+                "--session-number, --group and --rehearsal need a participant. Fix: add --participant, or omit these "
+                "options and choose them in the dialog."
+            )
+        else:
+            command(visitor=None, **others)
 
     return with_options
 
@@ -87,11 +101,13 @@ def _with_setup(command: Callable[..., None]) -> Callable[..., None]:
         metavar="WIDTH HEIGHT",
         help="Size of a window in pixels.  [default: the full screen]",
     )
+    @click.option("--windowed", is_flag=True, help="Open a window of 1280 x 800 pixels, or less on a small screen.")
     @wraps(command)
     def with_options(
         monitor: str | None,
         screen: int,
-        size_px: tuple[int, int] | None,
+        size_px: tuple[int, int] | Literal["windowed"] | None,
+        windowed: bool,
         trigger: str | None = None,
         scanner: str | None = None,
         box: str | None = None,
@@ -100,8 +116,13 @@ def _with_setup(command: Callable[..., None]) -> Callable[..., None]:
         require_ptb: bool = False,
         **others: Any,
     ) -> None:
+        from batteries.errors import InputError
         from equipoise.commands.lab.check import Setup
 
+        if windowed:
+            if size_px is not None:
+                raise InputError("--window and --windowed: both name a size. Fix: omit one of them.")
+            size_px = "windowed"
         machine = Setup(monitor, screen, size_px, trigger, scanner, box, eye_tracker, require_frames, require_ptb)
         command(setup=machine, **others)
 
@@ -112,8 +133,8 @@ def _with_setup(command: Callable[..., None]) -> Callable[..., None]:
 def lab() -> None:
     """Run a study in the laboratory, in a PsychoPy window.
 
-    `equipoise lab STUDY --participant P01` runs a session. To install PsychoPy, run `pip install ".[lab]"` in a clone
-    of the repository of Equipoise.
+    `equipoise lab STUDY` asks for the participant and runs a session. To install PsychoPy, run `pip install ".[lab]"`
+    in a clone of the repository of Equipoise.
     """
 
 
@@ -141,8 +162,10 @@ def lab() -> None:
 @click.option("--require-frames", is_flag=True, help="Refuse the session if flips do not wait for the screen.")
 @click.option("--require-ptb", is_flag=True, help="Refuse the session if psychtoolbox does not read the keyboard.")
 @_with_setup
-def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, setup: "Setup") -> None:
+def run(study: Path, store: str | None, visitor: "Visitor | None", server: str | None, setup: "Setup") -> None:
     """Run a participant's session, or resume an interrupted session.
+
+    Without --participant, a dialog in the window asks the experimenter for the participant.
 
     Responses are stored in the study's store. With --server, the responses are also uploaded during the session; the
     session never waits for the network.
@@ -169,13 +192,14 @@ def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, 
             study, visitor, setup, server, store, warn, may_begin, click.echo, show_status if is_terminal else None
         )
     except KeyboardInterrupt:
+        whose = f" of {visitor.participant}" if visitor else ""
         raise InputError(
-            f"the session was interrupted; the responses of {visitor.participant} are stored. Fix: run the same "
-            "command to resume the session."
+            f"the session was interrupted; the responses{whose} are stored. Fix: run the same command to resume the "
+            "session."
         ) from None
     if is_terminal:
         click.echo(err=True)  # Ends the line of the last trial.
-    click.echo(_outcome_sentence(visit.outcome, visitor))
+    click.echo(_outcome_sentence(visit.outcome, visit.visitor))
     if visit.table is not None:
         click.echo(f"PsychoPy's table: {visit.table}")
         warn_of_open_folder(visit.table.parent)

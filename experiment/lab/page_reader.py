@@ -69,7 +69,10 @@ class PageReader:
                 number += 1
 
     def choose(self, title: str, paragraphs: Sequence[str], actions: Sequence[Action]) -> str:
-        """Show a message with actions; return the name of the chosen action. Escape has no effect on a message."""
+        """Show a message with actions; return the name of the chosen action.
+
+        Escape has an effect only if an action has the key `Esc`.
+        """
         picture = message(self._sheet, title, paragraphs, actions)
         names = self._names(actions)
         self._display.show(picture)
@@ -134,10 +137,8 @@ class PageReader:
         """Return a dictionary from the name of each key and region to the name of the action."""
         names = {action.name: action.name for action in actions}
         for action in actions:
-            if action.key == self._onward_sign:
-                names |= dict.fromkeys((self._onward_key, "space", *ENTER), action.name)
-            else:
-                names |= dict.fromkeys((action.key, f"num_{action.key}"), action.name)
+            keys = {self._onward_sign: (self._onward_key, "space", *ENTER), "Enter": ENTER, "Esc": (ESCAPE,)}
+            names |= dict.fromkeys(keys.get(action.key, (action.key, f"num_{action.key}")), action.name)
         return names
 
     def _pressed(self, picture: ScreenImage, keys: Collection[str]) -> str:

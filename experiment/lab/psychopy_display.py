@@ -22,7 +22,7 @@ from experiment.lab.hardware.response_box.box_text import BoxText
 from experiment.lab.hardware.scanner import Scanner
 from experiment.lab.hardware.sound_output import SoundOutput
 from experiment.lab.hardware.triggers import open_trigger
-from experiment.lab.hardware.window import AtFlip, LabWindow, Prepared
+from experiment.lab.hardware.window import AtFlip, LabWindow, Prepared, WindowSize
 from experiment.lab.media.files import media_folder
 from experiment.lab.playback import Playback
 from experiment.lab.presentation import Onset, Played, Step
@@ -255,7 +255,7 @@ def open_display(
     study: Study,
     monitor: str | None,
     screen: int,
-    size_px: tuple[int, int] | None,
+    size_px: WindowSize,
     trigger: str | None,
     scanner: Scanner | None = None,
     box: BoxText | None = None,
@@ -272,7 +272,7 @@ def open_display(
     screen
         Number of the screen, from 0.
     size_px
-        Width and height of the window in pixels; None for the full screen.
+        Width and height of the window; see `WindowSize`.
     trigger
         Destination of event codes; see `experiment.lab.hardware.triggers`.
     scanner

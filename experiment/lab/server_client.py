@@ -49,13 +49,13 @@ class LabClient:
         reply = self._get("/api/lab/session", SessionQuery, participant=participant, session_number=session_number)
         return None if reply.status_code == httpx.codes.NOT_FOUND else OpenSession.model_validate(_accepted(reply))
 
-    def require_slot(self, participant: str, session_number: int, group: int | None) -> str | None:
+    def require_slot(self, participant: str, session_number: int, group: int | None) -> SlotReply:
         """Raise an InputError if a participant cannot begin or resume a session now. Nothing is stored.
 
         Returns
         -------
-        str or None
-            Digest of the study that the server has; None for an older server, which does not send it.
+        SlotReply
+            The study that the server has, and the group of the session. An older server does not send them.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class LabClient:
         reply = self._get(
             "/api/lab/slot", SlotQuery, participant=participant, session_number=session_number, group=group
         )
-        return SlotReply.model_validate(_accepted(reply)).study_digest
+        return SlotReply.model_validate(_accepted(reply))
 
     def start(self, start: LabStart) -> OpenSession:
         """Begin, resume or upload a session.

@@ -121,8 +121,8 @@ class Store(ResearcherStore):
         """Return the error for a participant who arrives now, or None if there is a free slot."""
 
     @abstractmethod
-    def require_slot(self, study: Study, identity: Identity, session_number: int, group: int | None) -> None:
-        """Raise the error that `start_session` would raise now for a participant in the laboratory. Store nothing.
+    def require_slot(self, study: Study, identity: Identity, session_number: int, group: int | None) -> int:
+        """Return the group that a participant's session in the laboratory has, or would have now. Store nothing.
 
         Raises
         ------

@@ -49,6 +49,7 @@ NOT_RUN = {
     "run the same command with mock models and with a server that replies like OpenAI.",
     r"equipoise models import my-study logs/\*\.eval": "tests/equipoise/test_inspect_tasks.py makes and imports logs.",
     r"inspect view .*": "It opens a viewer and does not end.",
+    r"equipoise lab my-study": "It needs an experimenter; tests/experiment/lab/visits/test_start_dialog.py has one.",
     r"equipoise lab check .*": "It needs a screen; tests/experiment/lab run the machine check in a window.",
     r"equipoise lab (flashes|photodiode) .*": "It needs a screen and a recording; tests/experiment/lab/photodiode run "
     "these commands.",

@@ -28,8 +28,8 @@ class Setup:
     """Name of a monitor in PsychoPy's Monitor Center, whose calibration is used; None for no calibration."""
     screen: int = 0
     """Number of the screen, counted from 0."""
-    size_px: tuple[int, int] | None = None
-    """Size of the window in pixels; None for the full screen."""
+    size_px: tuple[int, int] | Literal["windowed"] | None = None
+    """Size of the window in pixels; `windowed` for 1280 x 800, or less on a small screen; None for the full screen."""
     trigger: str | None = None
     """Destination of event codes, such as `serial:/dev/ttyUSB0`; see `experiment.lab.hardware.triggers`."""
     scanner: str | None = None

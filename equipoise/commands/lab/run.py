@@ -1,18 +1,16 @@
 """`equipoise lab run`: open the window and the store, run a participant's session, and write the session's files."""
 
-import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-import httpx
 
 from batteries.errors import InputError
 from equipoise.commands.lab.check import Setup
 from equipoise.commands.lab.clients import local_client, remote_client
 from equipoise.commands.lab.files import LabFiles, delete_withdrawn
+from equipoise.commands.lab.proposals import Proposals
 from equipoise.commands.lab.syncing_client import SyncingClient
 from equipoise.commands.lab.upload import upload_withdrawals
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded
@@ -23,8 +21,8 @@ from experiment.lab.hardware.psychopy_import import require_psychopy
 from experiment.lab.hardware.response_box.box_text import BoxText, read_box
 from experiment.lab.hardware.scanner import Scanner, read_scanner
 from experiment.lab.requirements import check_box, check_device, check_media, check_tasks
-from experiment.lab.server_client import LabClient
 from experiment.lab.session import LabSession
+from experiment.lab.start_dialog import StartDialog
 from experiment.lab.timing_summary import (
     MachineTiming,
     TrialTiming,
@@ -36,7 +34,7 @@ from experiment.lab_api import OpenSession
 from experiment.plan import Trial
 from experiment.records import Kind
 from experiment.study.definition import Study
-from server.store import LAB, Store, StoreUnavailable
+from server.store import Store, StoreUnavailable
 from server.store.sql.lab_sessions import trials_of
 
 
@@ -44,6 +42,8 @@ from server.store.sql.lab_sessions import trials_of
 class LabVisit:
     """Result of a participant's visit."""
 
+    visitor: Visitor
+    """The participant and the session number."""
     outcome: VisitOutcome
     table: Path | None
     """File of PsychoPy's table; None if there is no table."""
@@ -68,7 +68,7 @@ class LabVisit:
 
 def lab_run(
     study: StudyFolder,
-    visitor: Visitor,
+    visitor: Visitor | None = None,
     setup: Setup | None = None,
     server: str | None = None,
     store: StoreAddress | None = None,
@@ -84,7 +84,7 @@ def lab_run(
     study
         The study.
     visitor
-        The participant and the session number.
+        The participant and the session number; None to ask the experimenter in the window.
     setup
         The display, the destination of event codes, the response box, and the required timing; None for the defaults.
     server
@@ -93,8 +93,8 @@ def lab_run(
         The store on this machine; by default the store of the study folder.
     warn
         Function that receives each warning for the experimenter, such as a likely typing error in the participant
-        code, or degraded timing. A warning on the code comes before the window opens. A warning on timing comes
-        before the participant's first page.
+        code, or degraded timing. A warning on the code comes before the window opens, or is in the dialog. A warning
+        on timing comes before the participant's first page.
     may_begin
         Function that is called after warnings on the code, before the window opens. If it returns False, no session
         begins.
@@ -111,19 +111,14 @@ def lab_run(
     Raises
     ------
     InputError
-        If PsychoPy is not installed, the session cannot or may not begin, or the machine does not have the required
-        timing.
+        If PsychoPy is not installed, the session cannot or may not begin, the experimenter has cancelled the dialog, or
+        the machine does not have the required timing.
     """
     study, setup = loaded(study), setup or Setup()
     check_tasks(study)
     check_media(study, setup.monitor)
-    n_groups = study.definition.n_groups
-    if visitor.group is not None and visitor.group > n_groups:
-        raise InputError(
-            f"--group {visitor.group}: this group does not exist. Fix: choose a group from 1 to {n_groups}."
-        )
-    if server is not None and visitor.kind is Kind.SIMULATED:
-        raise InputError("--rehearsal: a rehearsal is not uploaded. Fix: omit --server.")
+    if visitor is not None:
+        _check_options(study, visitor, server)
     scanner = read_scanner(setup.scanner) if setup.scanner else None
     box, eye_tracker = _box(study, setup, scanner), _eye_tracker(setup)
     require_psychopy()
@@ -137,9 +132,10 @@ def lab_run(
         lab_client = syncing or here
         if syncing is not None:
             stack.callback(syncing.close)
-        if visitor.kind is Kind.HUMAN:
-            _refuse_early(lab_client, visitor)
-            doubts = _typing_errors(study, opened, [here, *([there] if there else [])], visitor)
+        proposals = Proposals(study, opened, lab_client, [here, *([there] if there else [])])
+        if visitor is not None and visitor.kind is Kind.HUMAN:
+            proposals.require_slot(visitor)
+            doubts = proposals.typing_errors(visitor)
             for doubt in doubts:
                 warn(doubt)
             if doubts and not may_begin():
@@ -155,6 +151,10 @@ def lab_run(
         (warn if machine.is_degraded else inform)(before_the_visit(machine))
         if uneven := durations_warning(study, display.device.frame_ms, machine.pacing):
             warn(uneven)
+        if visitor is None:
+            timing = [line.strip() for line in before_the_visit(machine).splitlines()] + ([uneven] if uneven else [])
+            dialog = StartDialog(display, sheet, study.definition, timing, proposals.propose, may_rehearse=not server)
+            visitor = dialog.ask()
         files = LabFiles(study, opened, visitor, display.events, display.log)
         session = LabSession(
             study,
@@ -176,6 +176,7 @@ def lab_run(
         has_all = syncing is None or syncing.finish()
     waiting_for = None if syncing is None or has_all else syncing.problem or "it took too long"
     return LabVisit(
+        visitor,
         outcome,
         files.table,
         files.eye,
@@ -208,8 +209,19 @@ def _eye_tracker(setup: Setup) -> EyeTracker | None:
             "name of your monitor in PsychoPy's Monitor Center. For a try, use --monitor testMonitor."
         )
     if setup.size_px is not None:
-        raise InputError("--eye-tracker: an eye tracker needs the full screen. Fix: omit --window.")
+        raise InputError("--eye-tracker: an eye tracker needs the full screen. Fix: omit --window and --windowed.")
     return EyeTracker(settings, setup.monitor, setup.screen)
+
+
+def _check_options(study: Study, visitor: Visitor, server: str | None) -> None:
+    """Raise an InputError if the participant's options cannot be used with the study or with a server."""
+    n_groups = study.definition.n_groups
+    if visitor.group is not None and visitor.group > n_groups:
+        raise InputError(
+            f"--group {visitor.group}: this group does not exist. Fix: choose a group from 1 to {n_groups}."
+        )
+    if server is not None and visitor.kind is Kind.SIMULATED:
+        raise InputError("--rehearsal: a rehearsal is not uploaded. Fix: omit --server.")
 
 
 def _reporter(show_status: Callable[[str], None] | None) -> Callable[[Trial, int], None]:
@@ -233,38 +245,3 @@ def _trial_timing(
         of_visit = [trial for trial in trials_of(store, session.session) if trial["visit"] == session.visit]
         return trial_timing(of_visit, machine.pacing, study.definition.timing.fixation_ms)
     return None
-
-
-def _refuse_early(lab_client: LabClient, visitor: Visitor) -> None:
-    """Raise an InputError if the participant cannot begin or resume the session. The window is not open yet."""
-    lab_client.find(visitor.participant, visitor.session_number)  # Refuses another machine's session.
-    lab_client.require_slot(visitor.participant, visitor.session_number, visitor.group)
-
-
-def _typing_errors(study: Study, store: Store, lab_clients: Sequence[LabClient], visitor: Visitor) -> list[str]:
-    """Return a sentence for each likely typing error in the participant code or the session number.
-
-    After such an error, the store could contain one person as two participants.
-    """
-    doubts = []
-    code, session_number = visitor.participant, visitor.session_number
-    others = {str(one["external_id"]) for one in store.identities(study) if one["id_kind"] == LAB}
-    if session_number > 1 and not any(_has_begun(lab_client, code, session_number - 1) for lab_client in lab_clients):
-        doubts.append(
-            f"Check the code: {code} has no session {session_number - 1}, and this will be session {session_number}."
-        )
-    alike = sorted(other for other in others if _bare(other) == _bare(code))
-    if alike and code not in alike:
-        doubts.append(f"Check the code: {code} is new, but the store has {' and '.join(alike)}.")
-    return doubts
-
-
-def _has_begun(lab_client: LabClient, code: str, session_number: int) -> bool:
-    with suppress(httpx.HTTPError, InputError):  # Without the server, the check is skipped.
-        return lab_client.find(code, session_number) is not None
-    return False
-
-
-def _bare(code: str) -> str:
-    """Return a code in small letters, without signs and leading zeros, so that similar codes become equal."""
-    return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"[\W_]", "", code.casefold()))

@@ -11,7 +11,7 @@ from batteries.errors import InputError
 from equipoise.commands.lab.session_upload import SessionUpload
 from experiment.lab.progress import plan_of
 from experiment.lab.server_client import LabClient
-from experiment.lab_api import Completion, LabStart, OpenSession, TrialFeedback, UploadedSession
+from experiment.lab_api import Completion, LabStart, OpenSession, SlotReply, TrialFeedback, UploadedSession
 from experiment.records import Response
 from experiment.study.definition import Study
 from server.store import Store
@@ -67,18 +67,19 @@ class SyncingClient(LabClient):
             self._upload.upload()
         return here
 
-    def require_slot(self, participant: str, session_number: int, group: int | None) -> str | None:
+    def require_slot(self, participant: str, session_number: int, group: int | None) -> SlotReply:
         if self._here.find(participant, session_number) is not None:
             # A session that has begun continues without the server.
             return self._here.require_slot(participant, session_number, group)
-        digest = self._reach(lambda: self._server.require_slot(participant, session_number, group))
+        slot = self._reach(lambda: self._server.require_slot(participant, session_number, group))
+        digest = slot.study_digest
         if digest not in {None, self._study.digest}:
             raise InputError(
                 f"the study `{self._study.name}` on this machine differs from the server's study (digests "
                 f"{self._study.digest[:12]}... and {str(digest)[:12]}...); no session has begun. Fix: use the same "
                 "study folder on both machines."
             )
-        return digest
+        return slot
 
     def start(self, start: LabStart) -> OpenSession:
         if self._here.find(start.participant, start.session_number) is None:

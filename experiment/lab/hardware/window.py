@@ -36,6 +36,12 @@ MOST_MEASUREMENTS = 3
 
 LENT_SETTINGS = ("units", "blendMode", "viewPos", "viewScale", "viewOri")
 """Settings of PsychoPy's window that last only while the window is lent."""
+WindowSize = tuple[int, int] | Literal["windowed"] | None
+"""Width and height of a window in pixels; `windowed` for the usual size; None for the full screen."""
+USUAL_SIZE_PX = (1280, 800)
+"""Size of a window that has the usual size, on a screen that is large enough."""
+LARGEST_SHARE = 0.9
+"""Largest share of the screen's width and height that a window of the usual size has."""
 
 AtFlip = Callable[[int], object]
 """Function that is called at a flip. Its argument is the time of the flip, by `time.perf_counter_ns`."""
@@ -68,7 +74,7 @@ class LabWindow:
     Parameters
     ----------
     size_px
-        Width and height of the window in pixels; None for the full screen.
+        Width and height of the window; see `WindowSize`.
     screen
         Number of the screen, from 0.
     monitor
@@ -97,7 +103,7 @@ class LabWindow:
 
     def __init__(
         self,
-        size_px: tuple[int, int] | None = None,
+        size_px: WindowSize = None,
         *,
         screen: int = 0,
         monitor: str | None = None,
@@ -117,7 +123,12 @@ class LabWindow:
         _require_monitor(self.monitor)
         logging.console.setLevel(logging.ERROR)
         screen = find_screen(self.screen)
-        size_px = self._wanted_px or (screen.width, screen.height)
+        all_px = screen.width, screen.height
+        if self._wanted_px == "windowed":
+            width_px, height_px = map(min, USUAL_SIZE_PX, (round(LARGEST_SHARE * side) for side in all_px))
+            size_px = width_px, height_px
+        else:
+            size_px = self._wanted_px or all_px
         if size_px[0] > screen.width or size_px[1] > screen.height:
             raise InputError(
                 f"A window of {size_px[0]} x {size_px[1]} px does not fit on screen {self.screen}, which has "

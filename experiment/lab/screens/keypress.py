@@ -33,7 +33,7 @@ def keypress(
     header.draw(canvas, left, above_px)
     middle = _middle(sheet, content.get("stimulus", ()) if parts is None else parts, size)
     if moment.feedback is None:
-        middle.draw(canvas, left, (height_px - middle.height_px) // 2)
+        middle.draw(canvas, left, round(height_px / 2 - middle.middle_px))
         keys = _keys(sheet, content)
         keys.draw(canvas, (width_px - keys.widest_row_px) // 2, height_px - above_px - keys.height_px)
     else:

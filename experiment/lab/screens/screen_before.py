@@ -28,7 +28,7 @@ def screen_before(sheet: Sheet, screen: dict[str, Any]) -> ScreenImage:
     sheet = replace(sheet, rules_hint="")  # The rules can be opened only while a question is on the screen.
     _, column = _fitting(sheet, screen)
     canvas, (width_px, height_px) = Canvas(sheet), sheet.size_px
-    column.draw(canvas, (width_px - column.width_px) // 2, (height_px - column.height_px) // 2)
+    column.draw(canvas, (width_px - column.width_px) // 2, round(height_px / 2 - column.middle_px))
     if screen["duration_ms"] is None:
         button = _button(sheet)
         left, top = (width_px - button.widest_row_px) // 2, height_px - sheet.margins_px[1] - button.height_px

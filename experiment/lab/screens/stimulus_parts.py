@@ -70,7 +70,7 @@ def _add_area(column: ScreenColumn, in_line: ScreenColumn, placed: list[tuple[in
 
     def draw(canvas: Canvas, x: int, y: int) -> None:
         middle_x, middle_y = x + column.width_px // 2, y + height_px // 2
-        in_line.draw(canvas, x, middle_y - in_line.height_px // 2)
+        in_line.draw(canvas, x, round(middle_y - in_line.middle_px))
         for number, part, left, top, width, height in boxes:
             _draw_picture(canvas, number, part, middle_x + left, middle_y + top, (width, height))
 
@@ -88,7 +88,7 @@ def _add_markdown(column: ScreenColumn, markdown: str, size_px: int, align: Alig
     """Add a text in Markdown to a column."""
     for block in blocks_of("`stimulus`", markdown):
         for piece in pieces_of(column.sheet, block, size_px, column.width_px, align):
-            column.add(piece.height_px, piece.draw, piece.gap_px)
+            column.add(piece.height_px, piece.draw, piece.gap_px, empty_px=piece.empty_px(column.sheet))
 
 
 def shown_px(sheet: Sheet, part: Part, most_px: Size) -> Size:

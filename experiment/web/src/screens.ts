@@ -25,7 +25,7 @@ export interface BuiltScreen {
 }
 
 export function buildScreen({ parts, duration_ms }: Screen): BuiltScreen {
-  const media = stimulusParts(parts);
+  const media = stimulusParts(parts, true);
   const attributes = { id: "screen-continue", class: "primary", type: "button", lang: TEXTS_LANGUAGE };
   const button = duration_ms === null ? html("button", attributes, say("continue")) : null;
   const element = html(

@@ -108,9 +108,12 @@ def why_full(db: Database, study_digest: str, recruitment: Recruitment) -> Study
     return None if choose_group(groups, recruitment) is not None else _why_full(groups, recruitment)
 
 
-def require_slot(db: Database, study_digest: str, recruitment: Recruitment, wanted: int | None) -> None:
-    """Raise the error that `reserve` would raise for a participant who arrives now. Reserve nothing."""
-    _group_of_newcomer(_slots_for_newcomers(db, study_digest, recruitment), Kind.HUMAN, recruitment, wanted)
+def require_slot(
+    db: Database, study_digest: str, recruitment: Recruitment, wanted: int | None, had: Collection[int]
+) -> int:
+    """Return the group that `reserve` would reserve for a person who arrives now. Raise its errors. Reserve nothing."""
+    groups = _slots_for_newcomers(db, study_digest, recruitment)
+    return _group_of_newcomer(groups, Kind.HUMAN, recruitment, wanted, had).group
 
 
 def _slots_for_newcomers(db: Database, study_digest: str, recruitment: Recruitment) -> list[GroupSlots]:

@@ -56,16 +56,19 @@ def _groups_of(db: Database, study_digest: str, participant: str | None) -> froz
     return frozenset(group for (group,) in rows.fetchall())
 
 
-def require_slot(db: Database, study: Study, identity: Identity, session_number: int, group: int | None) -> None:
+def require_slot(db: Database, study: Study, identity: Identity, session_number: int, group: int | None) -> int:
     """See `Store.require_slot`."""
     known = identities.session_of(db, study.name, identity, session_number)
     participant = identities.participant_of(db, study.name, identity)
     if participant is not None:
         refuse_withdrawn(db, participant)
     if known is not None:
-        resuming.refuse_in_laboratory(db, assignment.held_slot(db, known), study, identity, session_number, group)
-    else:
-        assignment.require_slot(db, served(db, study).study_digest, study.definition.recruitment, group)
+        held = assignment.held_slot(db, known)
+        resuming.refuse_in_laboratory(db, held, study, identity, session_number, group)
+        return held.group
+    study_digest = served(db, study).study_digest
+    had = _groups_of(db, study_digest, participant)
+    return assignment.require_slot(db, study_digest, study.definition.recruitment, group, had)
 
 
 def refuse_withdrawn(db: Database, participant: str) -> None:

@@ -107,9 +107,9 @@ class SqlStore(SqlResearcherStore, Store):
         with self._reading() as db:
             return assignment.why_full(db, studies.served(db, study).study_digest, study.definition.recruitment)
 
-    def require_slot(self, study: Study, identity: Identity, session_number: int, group: int | None) -> None:
+    def require_slot(self, study: Study, identity: Identity, session_number: int, group: int | None) -> int:
         with self._reading() as db:
-            sessions.require_slot(db, study, identity, session_number, group)
+            return sessions.require_slot(db, study, identity, session_number, group)
 
     def find_session(self, token_digest: str) -> StoredSession | None:
         with self._reading() as db:

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from server.store import Conflict, StudyFull
+from server.store import LAB, Conflict, Identity, StudyFull
 from tests.server.laboratory.laboratories import LabOf, Laboratory, log_of
 from tests.server.stores import Clock, Person, problems, verified
 
@@ -81,6 +81,18 @@ def test_a_rehearsal_gets_the_requested_group_even_over_the_quota(lab_of: LabOf)
     lab = lab_of(quota_per_group=1)
     lab.store.open_group(lab.study, 2, is_open=False)
     assert [lab.start(None, group=2).session.group for _ in range(2)] == [2, 2]
+
+
+def test_the_group_of_a_session_is_known_before_it_begins(lab: Laboratory) -> None:
+    def group_of(code: str, session_number: int = 1, group: int | None = None) -> int:
+        return lab.store.require_slot(lab.study, Identity(LAB, code), session_number, group)
+
+    lab.start("P01", group=1)
+    assert (group_of("P01"), group_of("P02"), group_of("P02", group=3)) == (1, 2, 3)
+    lab.start("P02", group=2)
+    lab.start("P03", group=3)
+    assert group_of("P01", 2) == 2, "another group than the participant's earlier group"
+    assert lab.start("P01", session_number=2).session.group == 2
 
 
 def test_a_group_other_than_the_sessions_group_is_refused_and_the_right_group_is_named(lab: Laboratory) -> None:

@@ -69,7 +69,7 @@ class Canvas:
         typeface = self.sheet.typeface
         ascent, descent = typeface.font("regular", text.size_px).getmetrics()
         for number, line in enumerate(text.lines):
-            baseline = y + number * text.line_px + (text.line_px - ascent - descent) // 2 + ascent
+            baseline = y + number * text.line_px + baseline_in_line(self.sheet, text)
             free_px = width_px - line.width_px
             left = x + (free_px // 2 if align == "centre" else free_px if self.sheet.direction == "rtl" else 0)
             at: float = left
@@ -169,6 +169,12 @@ class Canvas:
         xs, ys = (left, right - radius_px), (top, bottom - radius_px)
         for corner_at, corner in zip(product(xs, ys), _corners(radius_px), strict=True):
             self._bitmap(corner_at, corner, colour)
+
+
+def baseline_in_line(sheet: Sheet, text: Paragraph) -> int:
+    """Return the distance from the top of a line to its baseline, in pixels."""
+    ascent, descent = sheet.typeface.font("regular", text.size_px).getmetrics()
+    return (text.line_px - ascent - descent) // 2 + ascent
 
 
 @lru_cache(maxsize=512)

@@ -24,6 +24,8 @@ class Part:
     """Space below the part; not used for the last part of a column."""
     look: Hashable = None
     """Value that is equal in two columns if the part looks the same in both. None: the part never changes."""
+    empty_px: tuple[float, float] = (0, 0)
+    """Height of the empty space above the capital letters, and below the baseline of the last line; 0 for a picture."""
 
 
 @dataclass
@@ -47,9 +49,27 @@ class ScreenColumn:
             return 0
         return sum(part.height_px + part.gap_px for part in self.parts) - self.parts[-1].gap_px
 
-    def add(self, height_px: int, draw: Callable[[Canvas, int, int], None], gap_px: int, look: Hashable = None) -> None:
+    @property
+    def middle_px(self) -> float:
+        """Distance from the top to the middle of what is seen: capital letters and pictures, not the space around them.
+
+        So the middle of a capital letter is at the same place as the middle of a picture, and all words of a study have
+        the same baseline.
+        """
+        if not self.parts:
+            return 0
+        return (self.height_px + self.parts[0].empty_px[0] - self.parts[-1].empty_px[1]) / 2
+
+    def add(
+        self,
+        height_px: int,
+        draw: Callable[[Canvas, int, int], None],
+        gap_px: int,
+        look: Hashable = None,
+        empty_px: tuple[float, float] = (0, 0),
+    ) -> None:
         """Add a part at the bottom. `look` changes when the part must be drawn again (`Part.look`)."""
-        self.parts.append(Part(height_px, draw, gap_px, look))
+        self.parts.append(Part(height_px, draw, gap_px, look, empty_px))
 
     def text(
         self,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import pairwise
 
-from experiment.lab.screens.layout.canvas import Align, Canvas
+from experiment.lab.screens.layout.canvas import Align, Canvas, baseline_in_line
 from experiment.lab.screens.layout.sheet import INK, INK_SOFT, LINE, LINE_STRONG, Sheet
 from experiment.lab.screens.text.markdown import BULLET, Block
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
@@ -28,6 +28,12 @@ class Piece:
     def height_px(self) -> int:
         """Height without the space below."""
         return self.lines.height_px
+
+    def empty_px(self, sheet: Sheet) -> tuple[float, float]:
+        """Return the empty space above the capital letters of the first line, and below the baseline of the last."""
+        baseline_px = baseline_in_line(sheet, self.lines)
+        capital_px = -sheet.typeface.font("regular", self.lines.size_px).getbbox("H", anchor="ls")[1]
+        return baseline_px - capital_px, self.lines.line_px - baseline_px
 
     def draw(self, canvas: Canvas, x: int, y: int) -> None:
         """Draw the piece with its top left corner at (x, y)."""

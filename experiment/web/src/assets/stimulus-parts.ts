@@ -33,11 +33,14 @@ export interface BuiltPart {
   played?: (onset_ms: number) => PlayedSound[];
 }
 
-export function stimulusParts(parts: Part[]): StimulusParts {
+/** Builds the parts of a stimulus. If the stimulus `isCentred`, parts without a position are in the middle of the others;
+ * otherwise they are above or below the others.
+ */
+export function stimulusParts(parts: Part[], isCentred = false): StimulusParts {
   const built = parts.map(build);
   const whole = asOne(built);
   const placed = parts.flatMap((part, index) => ("src" in part && isPlaced(part as Degrees) ? [built[index]!.element] : []));
-  return placed.length > 0 ? { ...whole, elements: withArea(whole.elements, placed) } : whole;
+  return placed.length > 0 ? { ...whole, elements: (isCentred ? withCentre : withArea)(whole.elements, placed) } : whole;
 }
 
 /** Replaces the parts with a position by an area that contains them, at the place of the first of them. */
@@ -46,6 +49,13 @@ function withArea(elements: HTMLElement[], placed: HTMLElement[]): HTMLElement[]
   const shown = elements.map((element) => (element === placed[0] ? area : element)).filter((element) => !placed.includes(element));
   area.append(...placed);
   return shown;
+}
+
+/** Puts all parts into an area, with the parts without a position in its middle. */
+function withCentre(elements: HTMLElement[], placed: HTMLElement[]): HTMLElement[] {
+  const inLine = elements.filter((element) => !placed.includes(element));
+  const middle = inLine.length > 0 ? [html("div", { class: "stimulus-parts" }, ...inLine)] : [];
+  return [html("div", { class: "stimulus-area" }, ...middle, ...placed)];
 }
 
 /** Joins the parts above a question with other parts that are already in elements, such as the pictures among its options. */

@@ -104,8 +104,8 @@ class KeypressStimulus implements Stimulus<string> {
     private content: KeypressContent,
     private keyboard: HTMLElement,
   ) {
-    this.parts = stimulusParts(content.stimulus ?? []);
-    this.partsOfMask = stimulusParts(content.mask);
+    this.parts = stimulusParts(content.stimulus ?? [], true);
+    this.partsOfMask = stimulusParts(content.mask, true);
     const { prepare, start, played } = this.parts;
     this.media = { ...together(this.parts, this.partsOfMask), prepare, start, played };
     this.withheld = content.withhold ? WITHHELD : null;

@@ -126,7 +126,7 @@ export async function showAfterFixation(
   now_ms: number | null,
 ): Promise<Fixation> {
   const target_frames = Math.round(fixation_ms / frame_ms);
-  const cross = html("div", { id: "fixation", "aria-hidden": "true" }, "+");
+  const cross = html("div", { id: "fixation", "aria-hidden": "true" });
 
   const start_ms = now_ms ?? frameBeingMade_ms ?? (await freshFrame());
   if (target_frames > 0) {

@@ -10,14 +10,16 @@ from click.testing import CliRunner, _NamedTextIOWrapper
 from equipoise.cli.main import main
 from equipoise.commands.lab import run
 from experiment.lab.screens.layout.sheet import Sheet
-from tests.experiment.lab.visits.lab_visits import SIZE_PX, PunctualDisplay, careful
+from experiment.load_study import load_study
+from tests.experiment.lab.visits.lab_visits import SIZE_PX, PunctualDisplay, careful, other_server, other_store
 
 
 @pytest.fixture
 def command(monkeypatch, small):
     """Return a function that runs the command with options. `machine` has further fields of the display.
 
-    With `typed`, the command runs on a terminal, and the experimenter types this text.
+    Without a participant, the command opens its dialog. With `typed`, the command runs on a terminal, and the
+    experimenter types this text.
     """
 
     def give(*options, person=careful, participant="P01", typed=None, **machine):
@@ -34,7 +36,8 @@ def command(monkeypatch, small):
         with monkeypatch.context() as patched:
             if typed is not None:
                 patched.setattr(_NamedTextIOWrapper, "isatty", lambda _: True)
-            result = runner.invoke(main, ["lab", str(small), "--participant", participant, *options], input=typed)
+            who = [] if participant is None else ["--participant", participant]
+            result = runner.invoke(main, ["lab", str(small), *who, *options], input=typed)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
         return SimpleNamespace(
             exit_code=result.exit_code,
@@ -45,3 +48,21 @@ def command(monkeypatch, small):
         )
 
     return give
+
+
+@pytest.fixture
+def server(monkeypatch, small, tmp_path):
+    """Return a context manager of a server for the command; its network is cut after `n_requests` requests."""
+
+    @contextmanager
+    def lend(n_requests=10**9):
+        with other_server(load_study(small), other_store(tmp_path), n_requests) as (there, store):
+
+            @contextmanager
+            def remote_client(_address):
+                yield there
+
+            monkeypatch.setattr(run, "remote_client", remote_client)
+            yield there, store
+
+    return lend

@@ -1,40 +1,19 @@
 """`equipoise lab STUDY` as a command, without a window and without a network."""
 
 import re
-from contextlib import contextmanager
 
 import pytest
 
-from equipoise.commands.lab import run
 from equipoise.commands.lab.clients import local_client
 from experiment.load_study import load_study
 from tests.experiment.lab.visits.lab_visits import (
     WITHDRAW,
     leaving_at,
-    other_server,
     other_store,
     trials_of,
 )
 
 SERVER = ["--server", "https://study.example.org"]
-
-
-@pytest.fixture
-def server(monkeypatch, small, tmp_path):
-    """Return a context manager of a server for the command; its network is cut after `n_requests` requests."""
-
-    @contextmanager
-    def lend(n_requests=10**9):
-        with other_server(load_study(small), other_store(tmp_path), n_requests) as (there, store):
-
-            @contextmanager
-            def remote_client(_address):
-                yield there
-
-            monkeypatch.setattr(run, "remote_client", remote_client)
-            yield there, store
-
-    return lend
 
 
 def answered(study, location):
@@ -189,3 +168,9 @@ def test_on_a_terminal_the_experimenter_sees_each_trial_as_it_begins(command):
     assert [int(re.match(r"Trial (\d+) of", line)[1]) for line in lines] == list(range(1, n_trials + 1))
     assert lines[0].startswith(f"Trial 1 of {n_trials} (practice, item practice-1).")
     assert "Trial" not in command(participant="P02").stderr, "not in the log of a script"
+
+
+def test_two_sizes_of_the_window_are_refused(command):
+    refused = command("--windowed", "--window", "800", "600")
+    assert refused.exit_code == 2 and not refused.was_opened
+    assert "--window and --windowed: both name a size. Fix: omit one of them." in refused.stderr
