@@ -54,7 +54,7 @@ def test_all_items_of_a_study_have_letters_of_one_size(small):
             ["--participant", "P01", "--group", "59"],
             "--group 59: this group does not exist. Fix: choose a group from 1 to 58.",
         ),
-        ([], "Missing option '--participant'"),
+        (["--group", "1"], "need a participant. Fix: add --participant"),
     ],
 )
 def test_invalid_options_are_refused_with_one_sentence(small, arguments, sentence):
