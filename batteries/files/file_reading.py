@@ -301,7 +301,11 @@ _LIMIT_SENTENCES = {
 
 def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
     # pydantic adds the tag of an alternative that it tried, such as `(image)`. The file does not contain the tag.
-    location = tuple(step for step in details["loc"] if not str(step).startswith("("))
+    # But the last step to an unknown field is the name of this field, which can be any text.
+    n_tags_until = len(details["loc"]) - (details["type"] == "extra_forbidden")
+    location = tuple(
+        step for index, step in enumerate(details["loc"]) if index >= n_tags_until or not str(step).startswith("(")
+    )
     place = ".".join(_shorter(str(step)) for step in location) or "the whole"
     given = _given(details["input"])
     match details["type"]:

@@ -58,6 +58,7 @@ def read(tmp_path: Path, text: str) -> Outer:
         ("name: a\nmany: 3\n", r"line 2: `many` must be a list\. Fix: write \[3\]"),
         ("name: a\ninner: 3\n", r"line 2: `inner` must have `name: value` fields \(it is 3\)"),
         ("name: a\nnmae: b\n", r"line 2: `nmae` is an unknown field; did you mean `name`\?"),
+        ("name: a\n(: b\n", r"line 2: `\(` is an unknown field; the known fields are"),
         (
             "name: a\nmany:\n  - widthms: 1\n",
             r"line 3: `many.0.widthms` is an unknown field; did you mean `width_ms`\?",
