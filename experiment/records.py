@@ -325,6 +325,11 @@ class TrialEvent(BaseModel):
         le=10**13,
         description="Time at which the next screen replaced it; None for the last screen and for a response.",
     )
+    key: str | None = Field(
+        default=None,
+        max_length=100,
+        description="PsychoPy's name of the key with which a response was given; None for a click or another event.",
+    )
     code: int | None = Field(default=None, ge=1, le=65_535, description="The event code that was sent, if any.")
     code_us: int | None = Field(
         default=None, ge=0, le=10**13, description="Time at which the code was sent, by the same clock."

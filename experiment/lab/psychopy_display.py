@@ -246,8 +246,8 @@ class PsychoPyDisplay:
     def n_focus_lost(self) -> int:
         return self._inputs.n_focus_lost
 
-    def mark(self, event: Literal["response", "time_out"], rt_ms: float) -> None:
-        self.events.mark(event, self._onset_ns + round(rt_ms * 1e6))
+    def mark(self, event: Literal["response", "time_out"], rt_ms: float, key: str | None = None) -> None:
+        self.events.mark(event, self._onset_ns + round(rt_ms * 1e6), key)
 
 
 @contextmanager

@@ -142,8 +142,11 @@ class Display(Protocol):
     def n_focus_lost(self) -> int:
         """Number of times another window took the focus since the fixation."""
 
-    def mark(self, event: Literal["response", "time_out"], rt_ms: float) -> None:
-        """Record the end of a trial among its events, and send its code. `rt_ms` is the time since the onset."""
+    def mark(self, event: Literal["response", "time_out"], rt_ms: float, key: str | None = None) -> None:
+        """Record the end of a trial among its events, and send its code.
+
+        `rt_ms` is the time since the onset, and `key` is the key with which the response was given.
+        """
 
 
 class Escaped(Exception):
@@ -374,7 +377,7 @@ def _respond(
         before = state
         state = state_after(item.task, item.content, before, press.name, is_rtl=sheet.direction == "rtl")
         if state.response is not None:
-            display.mark("response", press.rt_ms)
+            display.mark("response", press.rt_ms, press.key)
         if state != before and item.task != Keypress.name:  # A mask may be on the screen, which must not change.
             asking = shown.changed(sheet, state, before, asking)
             (display.redraw if state.response is None else display.confirm)(asking)
@@ -389,7 +392,7 @@ def _respond_to_class(
     while (press := presses.next(asking, shown.deadline_ms)) is not None:
         response = own.response(press)
         if response is not None:
-            display.mark("response", press.rt_ms)
+            display.mark("response", press.rt_ms, press.key)
             return press, response
     display.mark("time_out", shown.deadline_ms or 0)
     return None, None

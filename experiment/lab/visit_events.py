@@ -92,12 +92,13 @@ class VisitEvents:
         """Return a function to call at the flip that shows a screen of the current trial."""
         return lambda flipped_ns: self._appeared(flipped_ns, self._of_trial(name, flipped_ns))
 
-    def mark(self, name: TrialEventName, at_ns: int) -> None:
+    def mark(self, name: TrialEventName, at_ns: int, key: str | None = None) -> None:
         """Record an event of the current trial that is not a screen, and send its code.
 
-        `at_ns` is its time by `time.perf_counter_ns`.
+        `at_ns` is its time by `time.perf_counter_ns`. `key` is the key with which a response was given.
         """
-        self._recorded.append(self._of_trial(name, at_ns))
+        marked = self._of_trial(name, at_ns)
+        self._recorded.append(replace(marked, event=marked.event.model_copy(update={"key": key})))
 
     def mark_session(
         self,

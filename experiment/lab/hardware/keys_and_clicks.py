@@ -49,6 +49,11 @@ class Press:
     place_px: tuple[int, int] | None = None
     """Place of a click in px from the top left of the window; None for a key."""
 
+    @property
+    def key(self) -> str | None:
+        """PsychoPy's name of the key; None for a click."""
+        return None if self.input == "mouse" else self.name
+
 
 class InputDevices:
     """Key presses and clicks of a participant in a window.

@@ -26,6 +26,7 @@ COLUMNS = {
     "lsl_time": "The time `onset` on the clock of LabStreamingLayer, in seconds; n/a if no code is sent to it.",
     "eye_tracker_time": "The time `onset` on the clock of ioHub, in seconds; n/a if no eye tracker received a message. "
     "ioHub's file has its samples and its messages by this clock.",
+    "key": "PsychoPy's name of the key with which the response was given; n/a for a click and for other events.",
     "volume": "Number of the scanner's pulse, from 1; n/a for other events.",
     "trial_index": "Position of the trial in the session, from 0; n/a between trials.",
     "phase": "Phase of the trial: practice, test or attention_check.",
@@ -91,6 +92,7 @@ def _row(study: Study, visit_event: VisitEvent, lsl_offset_s: float | None, fact
         "code_time": None if event.code_us is None else event.code_us / 1e6,
         "lsl_time": None if lsl_offset_s is None else onset_s + lsl_offset_s,
         "eye_tracker_time": visit_event.eye_tracker_s,
+        "key": event.key,
     }
     if trial is None:
         return row

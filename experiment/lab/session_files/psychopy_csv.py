@@ -22,9 +22,10 @@ from experiment.study.definition import Study
 BEFORE_FACTORS = ("thisRow.t", "participant", "kind", "session", "date", "expStart", "expName", "expVersion",
                   "psychopyVersion", "frameRate", "group", "seed", "trials.thisRepN", "trials.thisTrialN",
                   "trials.thisN", "trials.thisIndex", "phase", "item_id", "task")  # fmt: skip
-AFTER_FACTORS = ("key_resp.keys", "key_resp.rt", "key_resp.corr", "key_resp.started", "key_resp.stopped", "missing",
-                 "input", "attempt", "visit", "fixation.started", "fixation.stopped", "fixation.duration",
-                 "fixation.frames", "fixation.framesDropped", "stimulus.started", "stimulus.stopped")  # fmt: skip
+AFTER_FACTORS = ("key_resp.keys", "key_resp.key_name", "key_resp.rt", "key_resp.corr", "key_resp.started",
+                 "key_resp.stopped", "missing", "input", "attempt", "visit", "fixation.started", "fixation.stopped",
+                 "fixation.duration", "fixation.frames", "fixation.framesDropped", "stimulus.started",
+                 "stimulus.stopped")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,8 @@ def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, A
     `frameRate` is the measured refresh rate in Hz, and `fixation.frames` is the measured number of frames. Both are
     empty if flips did not wait for the screen, because then they cannot be measured.
 
-    `key_resp.keys` is the response: the number of the option, or the port of the board. The names of the pressed keys
-    are not recorded. `key_resp.corr` is empty for an ungraded item.
+    `key_resp.keys` is the response: the number of the option, or the port of the board. `key_resp.key_name` is the name
+    of the key with which the response was given; a click has none. `key_resp.corr` is empty for an ungraded item.
     """
     factors = sorted({name for item in study.battery.items for name in item.factors})
     columns = [*BEFORE_FACTORS, *factors, *AFTER_FACTORS]
@@ -128,6 +129,7 @@ def _row(study: Study, heading: Heading, trial: Mapping[str, Any]) -> dict[str, 
         "task": item.task,
         **item.factors,
         "key_resp.keys": response,
+        "key_resp.key_name": _key_name(trial),
         "key_resp.rt": _seconds(trial["rt_ms"]),
         "key_resp.corr": _corr(item, response),
         "missing": trial["missing"],
@@ -139,6 +141,12 @@ def _row(study: Study, heading: Heading, trial: Mapping[str, Any]) -> dict[str, 
         "fixation.framesDropped": trial["frames_dropped"],
         **_times_s(trial, exp_started_at, _clock_started_at(heading, trial["visit"])),
     }
+
+
+def _key_name(trial: Mapping[str, Any]) -> str | None:
+    """Return the key with which the response was given; None for a click."""
+    presentation = json.loads(trial["presentation"] or "{}")
+    return next((event["key"] for event in presentation.get("events", ()) if event.get("key")), None)
 
 
 def _clock_started_at(heading: Heading, visit: int | None) -> datetime | None:

@@ -120,6 +120,7 @@ def test_a_complete_session_of_each_task(laboratory, fingers, name):
         rows = list(csv.DictReader(file))
     assert [row["item_id"] for row in rows] == [trial.item_id for trial in plan.trials]
     assert all(row["participant"] == "P01" and 0 < float(row["key_resp.rt"]) < 60 for row in rows)
+    assert {row["key_resp.key_name"] for row in rows} <= {"1", "2", "return"}
 
 
 def test_the_printed_timing_is_that_of_the_window_and_of_the_stored_trials(laboratory, psychtoolbox):

@@ -111,6 +111,16 @@ def test_the_time_out_ends_the_time_for_the_response(visits):
     assert float(table[0]["key_resp.stopped"]) == presentation["events"][-1]["onset_us"] / 1e6
 
 
+def test_the_name_of_the_pressed_key_is_in_the_table_and_a_click_has_none(visits):
+    study, _, second = visits
+    trial = rows(study, second.session)[0]
+    presentation = json.loads(trial["presentation"])
+    for key in ("num_2", None):
+        presentation["events"][-1]["key"] = key
+        table = table_of(study, second.session, [trial | {"presentation": json.dumps(presentation)}])
+        assert table[0]["key_resp.key_name"] == (key or "")
+
+
 def test_the_end_of_a_stimulus_that_disappears_is_in_the_table(visits):
     study, _, second = visits
     trials = rows(study, second.session)

@@ -43,7 +43,7 @@ WITHDRAW = ("3", *"delete", "return")
 
 
 def press(name):
-    return SimpleNamespace(name=name, rt_ms=None, input="key")
+    return SimpleNamespace(name=name, key=name, rt_ms=None, input="key")
 
 
 def names_on(display):
@@ -234,8 +234,8 @@ class FakeDisplay:
     def stop(self):
         return Played(events=self.events.of_trial, events_before=self.events.before_trial)
 
-    def mark(self, event, rt_ms):
-        self.events.mark(event, time.perf_counter_ns())
+    def mark(self, event, rt_ms, key=None):
+        self.events.mark(event, time.perf_counter_ns(), key)
         if event == "response":
             self.codes.append(self.trials[-1])
             self.answers.append(self.pressed[-1])

@@ -49,7 +49,7 @@ def test_the_keys_of_a_study_are_those_of_its_items_its_confidence_its_pages_and
 
 def pressing(*presses):
     """Return input devices that receive these presses, and then nothing."""
-    waiting = [SimpleNamespace(name=name, input=device, rt_ms=1234.56) for name, device in presses]
+    waiting = [SimpleNamespace(name=name, key=name, input=device, rt_ms=1234.56) for name, device in presses]
 
     def wait(until_ms):
         assert until_ms == BOX_PATIENCE_S * 1000

@@ -164,7 +164,7 @@ def test_an_eye_tracker_that_stops_ends_the_visit_and_the_responses_are_stored(l
     ("options", "problem"),
     [
         (["--eye-tracker", "mouse"], "needs the size and the distance of the screen. Fix: add --monitor"),
-        (["--eye-tracker", "mouse", "--monitor", "lab", "--window", "800", "600"], "Fix: omit --window and --windowed."),
+        (["--eye-tracker", "mouse", "--monitor", "lab", "--window", "800", "600"], "omit --window and --windowed."),
         (["--eye-tracker", "missing.yaml"], "missing.yaml: this file does not exist."),
     ],
 )
