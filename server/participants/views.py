@@ -355,10 +355,14 @@ def _checked_response(plan: SessionPlan, response: TrialResponse) -> TrialRespon
 
 
 def _with_mapping(plan: SessionPlan, presentation: Presentation | None) -> Presentation | None:
-    """Return the presentation with the session's mapping of response keys, if the study has several mappings."""
-    if plan.definition.response_keys.mappings == 1:
-        return presentation
-    mapping = plan.definition.response_mapping(plan.group)
+    """Return the presentation with the session's mapping of response keys, or with None for a study with one mapping.
+
+    A mapping that the browser has sent is not used.
+    """
+    has_several = plan.definition.response_keys.mappings > 1
+    mapping = plan.definition.response_mapping(plan.group) if has_several else None
+    if presentation is None and mapping is None:
+        return None
     return (presentation or Presentation()).model_copy(update={"response_mapping": mapping})
 
 

@@ -32,6 +32,12 @@ def test_the_timing_of_screens_is_stored_as_sent(small_study: Study, any_store: 
     assert problems(any_store) == []
 
 
+def test_a_mapping_of_keys_that_the_browser_sends_is_not_stored(small_study: Study, any_store: Store) -> None:
+    participant = begun(small_study, any_store)
+    assert participant.answer(0, presentation=SCREENS | {"response_mapping": 3}).status_code == 201
+    assert json.loads(row(any_store)["presentation"]) == SCREENS
+
+
 @pytest.mark.parametrize(
     ("presentation", "where"),
     [
