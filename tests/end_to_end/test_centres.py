@@ -15,7 +15,7 @@ from tests.server_process import running_server
 from tests.timed_study import RED, keypress, make_timed_study
 
 SIZES = [DESKTOP, {"width": 1024, "height": 601}, PHONE]
-TIMING = "timing: {fixation_ms: 3000}\n"
+TIMING = "timing: {fixation_ms: 5000}\n"
 PROMPT = "Is this a letter of the Latin alphabet, or is it a sign of another kind that you have seen before?"
 
 
@@ -50,7 +50,7 @@ def middles(visitor: Visitor, selector: str) -> list[tuple[float, float]]:
     ids=["heading", "digit", "picture", "lines"],
 )
 def test_stimulus_and_mask_have_the_centre_of_the_cross(visit: Any, tmp_path: Path, stimulus: list[Any]) -> None:
-    item = keypress("word", None, stimulus=stimulus, stimulus_ms=2_000, mask=[{"text": "X"}], prompt=PROMPT)
+    item = keypress("word", None, stimulus=stimulus, stimulus_ms=5_000, mask=[{"text": "X"}], prompt=PROMPT)
     folder = make_timed_study(tmp_path / "study", [item], TIMING)
     with taking(visit, folder) as visitor:
         cross = middles(visitor, "#fixation")

@@ -253,7 +253,7 @@ def test_a_session_in_psychopys_table_has_an_empty_score_for_an_ungraded_item(st
     loaded = load_study(study)
     heading = Heading("P01", Kind.HUMAN, 1, 1, 7, datetime.now(UTC), {})
     empty = dict.fromkeys(["rt_ms", "frame_ms", "shown_at", "missing", "input", "attempt", "fixation_ms",
-                           "fixation_frames", "frames_dropped"])  # fmt: skip
+                           "fixation_frames", "frames_dropped", "presentation"])  # fmt: skip
     trials = [
         {"item_id": item_id, "response": response, "visit": 1, "trial_index": 0, "phase": "test", "received_at": "now",
          **empty}

@@ -126,9 +126,8 @@ class EyeTracker:
             idle()
         self._require_answers()
         result = future.exception() or future.result()
-        if (
-            isinstance(result, Exception) or result == ERROR or isinstance(result, str)
-        ):  # A text is the name of an error in ioHub.
+        # A text is the name of an error in ioHub.
+        if isinstance(result, Exception | str) or result == ERROR:
             raise InputError(
                 f"The calibration of the eye tracker {self._settings.device} failed ({result}). Fix: read "
                 "ioHub's messages above, and run the same command again to resume the session."

@@ -63,7 +63,7 @@ def test_a_session_with_a_serial_box_has_the_right_responses_at_the_times_of_the
         responded_at = clock_started_at + timedelta(microseconds=events["response"])
         late_ms.append((responded_at - anchor.utc_of(participant.sent_ns[name])) / timedelta(milliseconds=1))
     assert statistics.median(late_ms) < 3
-    assert all(-1 < late < 15 for late in late_ms), "the machine may be busy"
+    assert all(-1 < late < 100 for late in late_ms), "on a busy machine, single presses are late"
 
 
 def test_a_box_that_is_disconnected_stops_the_session_and_no_response_is_lost(screen, fingers, tmp_path, port):
@@ -107,7 +107,7 @@ def test_bytes_are_timed_while_the_window_waits_and_works_and_early_bytes_are_co
         assert (press["name"], press["input"]) == ("12"[n % 2], "box")
         late_ms.append(press["rt_ms"] - (sent_ns - zero_ns) / 1e6)
     assert statistics.median(late_ms) < 1
-    assert all(0 <= late < 15 for late in late_ms), "the machine may be busy"
+    assert all(0 <= late < 100 for late in late_ms), "on a busy machine, single presses are late"
     heard.clear()
     port.send("a")
     time.sleep(0.1)
@@ -117,11 +117,11 @@ def test_bytes_are_timed_while_the_window_waits_and_works_and_early_bytes_are_co
     heard.ask(until_ms=100)
     assert heard.press() is None, "an early press is no response"
     zero_ns = heard.begin()
-    heard.ask(do="work", work_s=0.2)
+    heard.ask(do="work", work_s=0.4)
     heard.press()
     sent_ns = port.send("a")
     heard.ask(until_ms=2000)
-    assert heard.press()["rt_ms"] == pytest.approx((sent_ns - zero_ns) / 1e6, abs=15)
+    assert heard.press()["rt_ms"] == pytest.approx((sent_ns - zero_ns) / 1e6, abs=100), "not after the work"
     heard.ask(do="type")
     port.send("a")
     time.sleep(0.1)

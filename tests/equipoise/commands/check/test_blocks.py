@@ -26,7 +26,7 @@ def test_the_groups_are_those_of_the_design_with_each_order_of_blocks(blocks: St
     point = groups_point(blocks)
     assert point.verdict is Verdict.PASSED
     assert "4 groups with 8 test items each" in point.found
-    assert "Each test item is in 2 groups, which have the blocks in different orders." in point.found
+    assert "Each test item is in 2 groups, which have different orders of the blocks." in point.found
 
 
 def test_quotas_are_divided_over_the_orders_of_blocks_too(blocks: Study) -> None:
