@@ -39,8 +39,8 @@ SIZES_PX = ((1024, 768), (1920, 1080), (3840, 2160))
 SCREENS_HZ = (None, 60, 144)
 PRESS_AFTER_S = (0.1, 0.3)
 KEY = "2"
-STIMULI = ("teal", "olive")
-"""Colours of the stimuli, in turn."""
+FIXATION, STIMULI = "navy", ("teal", "olive")
+"""Colours of the fixation, and of the stimuli in turn. The window is white before."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def measure_trials(
         for n in range(n_trials):
             fixation_ns, onset_ns = (
                 _next_frame(watched.wait_for_colour(ImageColor.getrgb(colour)), frame_ns)
-                for colour in ("white", STIMULI[n % 2])
+                for colour in (FIXATION, STIMULI[n % 2])
             )
             onset = program.reply()
             time.sleep(delays.uniform(*PRESS_AFTER_S))

@@ -52,7 +52,7 @@ from tests.psychopy_study import make_psychopy_study, psychopy_item
 
 FIXATION_MS = 200.0
 KEY = "2"
-STIMULI = ("teal", "olive")
+FIXATION, STIMULI = "navy", ("teal", "olive")
 
 
 _connection = None
@@ -96,7 +96,7 @@ def trials(backend, n_trials, hz=""):
         imitate_screen(hz)
     with LabWindow() as window:
         inputs = InputDevices(window, backend)
-        fixation = window.prepare(Image.new("RGB", window.size_px, "white"))
+        fixation = window.prepare(Image.new("RGB", window.size_px, FIXATION))
         send({"backend": inputs.backend, "pacing": window.pacing, "frame_ms": window.frame_ms})
         for n in range(int(n_trials)):
             stimulus = window.prepare(Image.new("RGB", window.size_px, STIMULI[n % 2]))
