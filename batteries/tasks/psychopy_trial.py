@@ -67,7 +67,7 @@ class PsychoPyTask(Task):
         return list(content["answers"])
 
     def checked_content(self, content: dict[str, JsonValue], key: JsonValue) -> dict[str, JsonValue]:
-        whole = super().checked_content(content, None)
+        whole = super().checked_content(content, None)  # The sentence of the next line is clearer about keys.
         check_key_is_answer(self.responses(whole), key)
         return with_files(whole)
 

@@ -3,6 +3,7 @@
 import csv
 import stat
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,7 @@ def table_of(folder):
 
 
 def test_gaze_and_messages_of_a_session_are_in_the_file_by_the_times_of_the_table(screen, fingers, study, quick):
-    tables = pytest.importorskip("tables")
+    tables = import_module("tables")  # It comes with PsychoPy.
     answers = {f"item-{number}": [("click", ANSWER) if number % 2 else ANSWER] for number in range(4)}
     participant = ScriptedParticipant(screen, fingers, study, answers)
     rows = participant.run(options=[*OPTIONS, quick])

@@ -54,7 +54,8 @@ def test_each_byte_of_a_serial_box_is_a_press_at_the_time_of_its_arrival():
         heard = presses(box, 3)
         assert [(each.name, each.input) for each in heard] == [("1", "box"), ("2", "box"), ("1", "box")]
         errors_ms = [(each.at_ns - ns) / 1e6 for each, ns in zip(heard, written_ns, strict=True)]
-        assert all(0 <= error_ms < 10 for error_ms in errors_ms), "the machine may be busy"
+        assert 0 <= min(errors_ms) < 10
+        assert max(errors_ms) < 100, "on a busy machine, single presses are late"
         port.send("Axb\x02")  # Releases and other bytes mean nothing.
         assert [each.name for each in presses(box, 1)] == ["2"]
         keys = [Stamped(1, "f", "key")]
