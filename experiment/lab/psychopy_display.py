@@ -289,7 +289,8 @@ def open_display(
         characters of the study, or a class of the study that draws trials fails.
     """
     classes = load_classes(study)
-    window, log = LabWindow(size_px, screen=screen, monitor=monitor), PsychoPyLog(collect_messages)
+    window = LabWindow(size_px, screen=screen, monitor=monitor, background=study.definition.look.in_trials.paper)
+    log = PsychoPyLog(collect_messages)
     with (
         psychopy_messages(log, window.anchor),
         closing(open_trigger(trigger, study.highest_event_code)) if trigger else nullcontext() as codes,

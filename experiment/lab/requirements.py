@@ -12,7 +12,7 @@ from experiment.lab.input.response_state import ENTER
 from experiment.lab.media.files import media_folder, read_file
 from experiment.lab.media.pictures import decode_picture
 from experiment.lab.media.videos import has_sound, video_size_px
-from experiment.lab.screens.layout.sheet import PAPER, Sheet, Viewing
+from experiment.lab.screens.layout.sheet import Sheet, Viewing
 from experiment.lab.screens.trial import with_even_letters
 from experiment.lab.screens.trial_header import TrialMoment
 from experiment.records import LabDevice
@@ -64,7 +64,7 @@ def check_media(study: Study, monitor: str | None) -> None:
         elif kind_of(part) == "sound":
             has_sound(part, data)
         elif suffix_of(part) == ".svg":  # Other pictures were decoded when the battery was read.
-            decode_picture(part, data, (int(part["width_px"]), int(part["height_px"])), PAPER)
+            decode_picture(part, data, (int(part["width_px"]), int(part["height_px"])), "#ffffff")
 
 
 def plays_sounds(study: Study) -> bool:

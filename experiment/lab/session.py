@@ -108,7 +108,8 @@ class LabSession:
         self._sheet = sheet
         self._reader = PageReader(display, replace(sheet, rules_hint=""), self._escaped)
         self._eye_tracking = EyeTracking(display, sheet, self._reader, eye_file)
-        self._fixation, self._blank = fixation(sheet), blank(sheet)
+        self._trial_sheet = sheet.in_trials
+        self._fixation, self._blank = fixation(self._trial_sheet), blank(self._trial_sheet)
         self._visitor = visitor
         self._open_attempt_log = open_attempt_log
         self._on_stored = on_stored
@@ -305,7 +306,13 @@ class LabSession:
         while True:
             try:
                 response = run_trial(
-                    self._display, self._sheet, self._fixation, shown, session.visit, attempt_log, self._read_rules
+                    self._display,
+                    self._trial_sheet,
+                    self._fixation,
+                    shown,
+                    session.visit,
+                    attempt_log,
+                    self._read_rules,
                 )
                 response = self._with_confidence(response, shown)
                 break
@@ -324,7 +331,7 @@ class LabSession:
         question = self._study.definition.confidence
         if question is None or response.missing is not None:
             return response
-        return response.model_copy(update=ask_confidence(self._display, self._sheet, question, shown.progress))
+        return response.model_copy(update=ask_confidence(self._display, self._trial_sheet, question, shown.progress))
 
     def _read_rules(self) -> None:
         """Show the rules until the participant closes them, with the last page or with escape."""
@@ -363,7 +370,7 @@ class LabSession:
             ),
             actions=() if duration_ms else (self._reader.onward(self._say("continue")),),
         )
-        self._reader.show(shown.picture(replace(self._sheet, rules_hint=""), moment), duration_ms)
+        self._reader.show(shown.picture(replace(self._trial_sheet, rules_hint=""), moment), duration_ms)
 
     def _complete(self, session: OpenSession) -> VisitOutcome:
         completion = self._retry_until_stored(self._client.complete, "lab_problem")

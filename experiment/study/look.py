@@ -1,27 +1,28 @@
-"""The look of the participants' pages: a study's own colour and logo, and the contrast of the colour.
+"""The look of the participants' pages: a study's own colours and logo."""
 
-Contrast is computed as in WCAG 2.2 (relative luminance, success criteria 1.4.3 and 1.4.11).
-"""
-
-import colorsys
 import re
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from batteries.stimulus.parts import AssetPath, Digest
+from experiment.study.palette import (
+    LEAST_OF_MARKS,
+    LEAST_OF_TEXT,
+    PALETTES,
+    SCHEMES,
+    Palette,
+    Scheme,
+    contrast,
+    full,
+    nearest,
+    palette_on,
+    scheme_of,
+    text_on,
+)
 
-PAPER = {"light": "#ffffff", "dark": "#15181c"}
-"""Background of the pages in the two colour schemes, as in `web/src/style/colours.css`."""
-TEXT_ON_ACCENT = {"light": ("#ffffff", "#000000"), "dark": ("#0b1a2a", "#000000", "#ffffff")}
-"""Colours of the text on a button, in the order of preference. At least one of black and white has enough contrast."""
-LEAST_OF_MARKS = 3.0
-"""Least contrast of buttons and lines with the page (WCAG 1.4.11)."""
-LEAST_OF_TEXT = 4.5
-"""Least contrast of a text with its background (WCAG 1.4.3)."""
-
-Scheme = Literal["light", "dark"]
-SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+TRIALS = ", ".join(("#intertrial", "#loading", "#fixation", "#screen", "#stimulus", ".published-plugin"))
+"""The elements (CSS) of the screens of a trial, from the interval before it to its feedback."""
 _COLOUR = "^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"
 Colour = Annotated[str, Field(pattern=_COLOUR)]
 
@@ -31,10 +32,7 @@ def _is_none(value: object) -> bool:
 
 
 class Look(BaseModel):
-    """The study's own colour and logo on the participants' pages in a browser.
-
-    The laboratory's screens have their own colours, and no logo.
-    """
+    """The study's own colours and logo. The laboratory's screens have only the background."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -47,6 +45,15 @@ class Look(BaseModel):
         default=None,
         description=(
             "The same on a device with dark colours. If omitted: `accent`, made lighter until it has enough contrast."
+        ),
+        exclude_if=_is_none,
+    )
+    background: Colour | None = Field(
+        default=None,
+        description=(
+            'Background of the trials in a browser and in the laboratory, in quotes, such as `"#808080"`, from the '
+            "interval before a trial to its feedback. Texts on it are black or white. The pages between the trials "
+            "keep their colours."
         ),
         exclude_if=_is_none,
     )
@@ -69,7 +76,7 @@ class Look(BaseModel):
         default=None, description="SHA-256 of the logo's file. Reading the study fills it in.", exclude_if=_is_none
     )
 
-    @field_validator("accent", "accent_dark", mode="before")
+    @field_validator("accent", "accent_dark", "background", mode="before")
     @classmethod
     def _is_colour(cls, value: object) -> object:
         # Without quotes, YAML reads a colour as a comment, and the field is empty.
@@ -94,89 +101,44 @@ class Look(BaseModel):
         if self.accent is None:
             return None
         if scheme == "light":
-            return _hex(_rgb(self.accent))
-        return _hex(_rgb(self.accent_dark)) if self.accent_dark else nearest(self.accent, "dark", LEAST_OF_TEXT)
+            return full(self.accent)
+        return full(self.accent_dark) if self.accent_dark else nearest(self.accent, "dark", LEAST_OF_TEXT)
 
-
-def contrast(one: str, other: str) -> float:
-    """Return the contrast of two colours, from 1 to 21.
-
-    Examples
-    --------
-    >>> contrast("#fff", "#000")
-    21.0
-    >>> round(contrast("#777777", "#fff"), 2)
-    4.48
-    """
-    darker, lighter = sorted((_luminance(one), _luminance(other)))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def nearest(colour: str, scheme: Scheme, least: float) -> str:
-    """Return the colour of the same hue with the nearest lightness that has enough contrast with the page.
-
-    Examples
-    --------
-    >>> nearest("#0a7d5c", "light", 3)
-    '#0a7d5c'
-    >>> nearest("#ffe100", "light", 3)
-    '#a99500'
-    """
-    hue, lightness, saturation = colorsys.rgb_to_hls(*_rgb(colour))
-    end = 0.0 if scheme == "light" else 1.0
-    steps = 512
-    for step in range(steps + 1):
-        found = _hex(colorsys.hls_to_rgb(hue, lightness + (end - lightness) * step / steps, saturation))
-        if contrast(found, PAPER[scheme]) >= least:
-            return found
-    raise AssertionError("black on white, or white on the dark page, has enough contrast")
-
-
-def text_on(colour: str, scheme: Scheme) -> str:
-    """Return the colour for a text on a button of this colour."""
-    return next(text for text in TEXT_ON_ACCENT[scheme] if contrast(text, colour) >= LEAST_OF_TEXT)
+    @property
+    def in_trials(self) -> Palette:
+        """The colours of a trial in the laboratory."""
+        if self.background is None:
+            return PALETTES["light"]
+        return palette_on(self.background, self.accent_in(scheme_of(self.background)))
 
 
 def stylesheet(look: Look) -> str | None:
-    """Return the rules (CSS) with a study's colour. None if the study has no colour of its own."""
-    if look.accent is None:
-        return None
-    light, dark = (f":root {{ {_rules(look, scheme)} }}" for scheme in SCHEMES)
-    return f"{light}\n@media (prefers-color-scheme: dark) {{ {dark} }}\n"
+    """Return the rules (CSS) with a study's colours. None if the study has no colours of its own."""
+    rules = []
+    if look.accent is not None:
+        light, dark = (f":root {{ {_rules(look, scheme)} }}" for scheme in SCHEMES)
+        rules += [light, f"@media (prefers-color-scheme: dark) {{ {dark} }}"]
+    if look.background is not None:
+        colours = f"color-scheme: {scheme_of(look.background)}; {look.in_trials.css}"
+        rules.append(f"@media screen {{ :root:has({TRIALS}) {{ {colours} }} }}")
+    return "\n".join([*rules, ""]) if rules else None
 
 
 def _rules(look: Look, scheme: Scheme) -> str:
     accent = look.accent_in(scheme)
     assert accent is not None
     # The text of a link needs more contrast than a button.
-    link = accent if contrast(accent, PAPER[scheme]) >= LEAST_OF_TEXT else "var(--ink)"
+    link = accent if contrast(accent, PALETTES[scheme].paper) >= LEAST_OF_TEXT else "var(--ink)"
     return f"--accent: {accent}; --on-accent: {text_on(accent, scheme)}; --link: {link};"
 
 
 def _check(field: str, colour: str | None, scheme: Scheme) -> None:
     if colour is None:
         return
-    ratio = contrast(colour, PAPER[scheme])
+    ratio = contrast(colour, PALETTES[scheme].paper)
     if ratio < LEAST_OF_MARKS:
         raise ValueError(
             f'`{field}` "{colour}" has a contrast of {int(ratio * 100) / 100}:1 with the {scheme} page, but buttons '
             f'need {LEAST_OF_MARKS:.0f}:1. Fix: write "{nearest(colour, scheme, LEAST_OF_MARKS)}", the nearest colour '
             "that passes."
         )
-
-
-def _rgb(colour: str) -> tuple[float, float, float]:
-    digits = colour.removeprefix("#")
-    if len(digits) == 3:
-        digits = "".join(2 * digit for digit in digits)
-    red, green, blue = (int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4))
-    return red, green, blue
-
-
-def _hex(rgb: tuple[float, float, float]) -> str:
-    return "#" + "".join(f"{round(255 * part):02x}" for part in rgb)
-
-
-def _luminance(colour: str) -> float:
-    parts = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in _rgb(colour))
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))

@@ -77,7 +77,7 @@ def _show(setup: Setup, series: FlashSeries, say: Callable[[int], object]) -> li
 
     with (
         closing(open_trigger(setup.trigger, series.code)) if setup.trigger else nullcontext() as trigger,
-        LabWindow(setup.size_px, screen=setup.screen, monitor=setup.monitor, background=(0, 0, 0)) as window,
+        LabWindow(setup.size_px, screen=setup.screen, monitor=setup.monitor, background="#000000") as window,
     ):
         return show_flashes(window, InputDevices(window), trigger, series, say)
 

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 import pyglet
-from PIL import Image
+from PIL import Image, ImageColor
 from psychopy import logging, monitors
 from psychopy.visual.window import Window
 from pyglet import gl
@@ -29,7 +29,7 @@ from experiment.lab.hardware.native_events import NativeEvents
 from experiment.lab.hardware.psychopy_internals import drawn_image, hear_held_keys_once
 from experiment.lab.hardware.refresh_rate import BUSY_SHARES, N_BUSY_FLIPS, N_PLAIN_FLIPS, RESTS, Refresh, judge_refresh
 from experiment.lab.screens.layout.screen_image import Box
-from experiment.lab.screens.layout.sheet import PAPER
+from experiment.study.palette import PALETTES
 
 N_WARM_UP_FLIPS = 20
 MOST_MEASUREMENTS = 3
@@ -80,7 +80,7 @@ class LabWindow:
     monitor
         Name of a monitor in PsychoPy's Monitor Center, whose calibration is used.
     background
-        Colour before the first image: red, green and blue from 0 to 255.
+        Colour of PsychoPy's window, as `#rrggbb`. Eye trackers calibrate on it, and code of a study may use it.
 
     Raises
     ------
@@ -107,7 +107,7 @@ class LabWindow:
         *,
         screen: int = 0,
         monitor: str | None = None,
-        background: tuple[int, int, int] = PAPER,
+        background: str = PALETTES["light"].paper,
     ) -> None:
         self.full_screen = size_px is None
         self.screen = screen
@@ -142,7 +142,7 @@ class LabWindow:
                 monitor=self.monitor,
                 winType="pyglet",
                 units="pix",
-                color=self._background,
+                color=ImageColor.getrgb(self._background),
                 colorSpace="rgb255",
                 allowGUI=not self.full_screen,
                 waitBlanking=True,

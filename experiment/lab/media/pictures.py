@@ -15,9 +15,7 @@ from experiment.lab.media.files import missing_package
 Size = tuple[int, int]
 
 
-def decode_picture(
-    part: Mapping[str, Any], data: bytes, size_px: Size, background: tuple[int, int, int]
-) -> Image.Image:
+def decode_picture(part: Mapping[str, Any], data: bytes, size_px: Size, background: str) -> Image.Image:
     """Return a picture as an RGB image of exactly one size.
 
     Parameters
@@ -27,7 +25,7 @@ def decode_picture(
     size_px
         Width and height of the image.
     background
-        Colour behind the transparent pixels of the picture.
+        Colour behind the transparent pixels of the picture, as `#rrggbb`.
 
     Raises
     ------

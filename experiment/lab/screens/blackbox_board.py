@@ -12,22 +12,7 @@ from typing import Any
 
 from batteries.blackbox import Port, Side, all_ports
 from experiment.lab.screens.layout.canvas import Canvas, Point
-from experiment.lab.screens.layout.sheet import (
-    ACCENT,
-    ATOM,
-    CHOICE,
-    GRID,
-    INK,
-    INK_SOFT,
-    LINE_STRONG,
-    ON_ACCENT,
-    ON_CHOICE,
-    ON_RIGHT,
-    PANEL,
-    PAPER,
-    RIGHT,
-    Colour,
-)
+from experiment.lab.screens.layout.sheet import Colour
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 from experiment.lab.screens.trial_header import TrialMoment
 
@@ -46,11 +31,11 @@ class _Look:
     ink: Colour
 
 
-_PLAIN = _Look(PANEL, GRID, INK)
-_NOT_YET = _Look(PAPER, GRID, INK_SOFT)
-_ENTRY = _Look(ACCENT, ACCENT, ON_ACCENT)
-_CHOSEN = _Look(CHOICE, CHOICE, ON_CHOICE)
-_OUTCOME = _Look(RIGHT, RIGHT, ON_RIGHT)
+_PLAIN = _Look(Colour.PANEL, Colour.GRID, Colour.INK)
+_NOT_YET = _Look(Colour.PAPER, Colour.GRID, Colour.INK_SOFT)
+_ENTRY = _Look(Colour.ACCENT, Colour.ACCENT, Colour.ON_ACCENT)
+_CHOSEN = _Look(Colour.CHOICE, Colour.CHOICE, Colour.ON_CHOICE)
+_OUTCOME = _Look(Colour.RIGHT, Colour.RIGHT, Colour.ON_RIGHT)
 
 
 class Board:
@@ -84,13 +69,13 @@ class Board:
         """Draw the board, with the ray's path if there is feedback."""
         self._draw_grid()
         for atom in self._atoms:
-            self._canvas.disc(self._centre(atom), 0.32 * self._cell_px, ATOM)
+            self._canvas.disc(self._centre(atom), 0.32 * self._cell_px, Colour.ATOM)
         if self._showing.feedback is None:
             for port in all_ports(self._size):
                 self._draw_port(port, self._look(str(port)), self._mark(str(port)))
             if self._chosen not in {"", "absorbed", "reflected", self._entry}:
-                self._draw_arrow(self._chosen, _OUTWARD, CHOICE)
-            self._draw_arrow(self._entry, _INWARD, ACCENT)
+                self._draw_arrow(self._chosen, _OUTWARD, Colour.CHOICE)
+            self._draw_arrow(self._entry, _INWARD, Colour.ACCENT)
         else:
             self._draw_feedback(self._showing.feedback.solution)
 
@@ -108,12 +93,12 @@ class Board:
             if leaves is None:
                 points[-1] = self._before_atom(points[-2], points[-1])
             # A wide line below a narrow line keeps the path visible over grid and atoms.
-            for width, colour in ((0.2, PAPER), (0.1, RIGHT)):
+            for width, colour in ((0.2, Colour.PAPER), (0.1, Colour.RIGHT)):
                 for start, end in pairwise(points):
                     self._canvas.stroke([start, end], width * self._cell_px, colour)
-        self._draw_arrow(self._entry, _INWARD, ACCENT)
+        self._draw_arrow(self._entry, _INWARD, Colour.ACCENT)
         if leaves and leaves != self._entry:
-            self._draw_arrow(leaves, _OUTWARD, RIGHT)
+            self._draw_arrow(leaves, _OUTWARD, Colour.RIGHT)
         self._draw_encounters(solution["encounters"], path)
 
     def _look(self, port: str) -> _Look:
@@ -141,8 +126,8 @@ class Board:
         end_x, end_y = left + size * cell, top + size * cell
         for number in range(1, size):
             x, y = left + number * cell, top + number * cell
-            self._canvas.fill((x, top, x + thin, end_y), GRID)
-            self._canvas.fill((left, y, end_x, y + thin), GRID)
+            self._canvas.fill((x, top, x + thin, end_y), Colour.GRID)
+            self._canvas.fill((left, y, end_x, y + thin), Colour.GRID)
         thick = 2 * thin
         for box in (
             (left - thick, top - thick, end_x + thick, top),
@@ -150,7 +135,7 @@ class Board:
             (left - thick, top, left, end_y),
             (end_x, top, end_x + thick, end_y),
         ):
-            self._canvas.fill(box, LINE_STRONG)
+            self._canvas.fill(box, Colour.LINE_STRONG)
 
     def _draw_port(self, port: Port, look: _Look, mark: str, has_tick: bool = False) -> None:
         canvas, sheet, cell = self._canvas, self._canvas.sheet, self._cell_px
@@ -191,7 +176,7 @@ class Board:
             (x0 + self._cell_px * (x * cosine - y * sine), y0 + self._cell_px * (x * sine + y * cosine))
             for x, y in shape
         ]
-        self._canvas.stroke([*points, points[0]], 0.075 * self._cell_px, PAPER)
+        self._canvas.stroke([*points, points[0]], 0.075 * self._cell_px, Colour.PAPER)
         self._canvas.polygon(points, colour)
 
     def _draw_encounters(self, encounters: Sequence[Any], path: Sequence[Sequence[int]]) -> None:
@@ -199,7 +184,7 @@ class Board:
         numbers: dict[tuple[int, int], list[int]] = {}
         for position, encounter in enumerate(encounters, start=1):
             if encounter["n_cells"] > 0:
-                self._canvas.disc(self._centre(path[encounter["n_cells"] - 1]), 0.12 * self._cell_px, RIGHT)
+                self._canvas.disc(self._centre(path[encounter["n_cells"] - 1]), 0.12 * self._cell_px, Colour.RIGHT)
             for row, column in encounter["atoms"]:
                 numbers.setdefault((row, column), []).append(encounter.get("number", position))
         for cell, of_cell in numbers.items():
@@ -208,10 +193,10 @@ class Board:
     def _draw_ring(self, cell: tuple[int, int], number: str) -> None:
         x, y = self._centre(cell)
         side = self._cell_px
-        for radius, colour in ((_RING, RIGHT), (0.38, PAPER), (0.32, ATOM)):
+        for radius, colour in ((_RING, Colour.RIGHT), (0.38, Colour.PAPER), (0.32, Colour.ATOM)):
             self._canvas.disc((x, y), radius * side, colour)
         name = paragraph(self._canvas.sheet, number, round(0.4 * side), side, "bold")
-        self._canvas.write(name, round(x - side / 2), round(y - name.height_px / 2), side, PAPER, "centre")
+        self._canvas.write(name, round(x - side / 2), round(y - name.height_px / 2), side, Colour.PAPER, "centre")
 
     def _before_atom(self, start: Point, atom: Point) -> Point:
         """Return the point where a ray reaches the ring around an atom."""

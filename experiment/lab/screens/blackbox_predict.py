@@ -9,21 +9,7 @@ from experiment.lab.screens.blackbox_board import Board
 from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
 from experiment.lab.screens.layout.column import ScreenColumn, first_that_fits
 from experiment.lab.screens.layout.screen_image import ScreenImage
-from experiment.lab.screens.layout.sheet import (
-    ACCENT,
-    CHOICE,
-    CHOICE_SOFT,
-    INK,
-    INK_SOFT,
-    LINE,
-    LINE_STRONG,
-    ON_ACCENT,
-    PANEL,
-    PAPER,
-    RIGHT,
-    RIGHT_SOFT,
-    Sheet,
-)
+from experiment.lab.screens.layout.sheet import Colour, Sheet
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 from experiment.lab.screens.trial_header import TrialMoment, add_feedback, add_progress, add_time_hints
 from experiment.texts import Texts
@@ -130,17 +116,18 @@ def _draw_answer_button(
     solution: Any = feedback.solution if feedback else None
     is_right = solution is not None and solution["outcome"] == name
     if is_right:
-        canvas.box(box, RIGHT_SOFT, RIGHT, sheet.px(3), sheet.px(6))
+        canvas.box(box, Colour.RIGHT_SOFT, Colour.RIGHT, sheet.px(3), sheet.px(6))
     elif is_chosen:
-        canvas.box(box, CHOICE_SOFT, CHOICE, sheet.px(3), sheet.px(6))
+        canvas.box(box, Colour.CHOICE_SOFT, Colour.CHOICE, sheet.px(3), sheet.px(6))
     else:
-        canvas.box(box, PAPER, LINE if moment.is_reading else LINE_STRONG, sheet.px(1.5), sheet.px(6))
+        border = Colour.LINE if moment.is_reading else Colour.LINE_STRONG
+        canvas.box(box, Colour.PAPER, border, sheet.px(1.5), sheet.px(6))
     if feedback is None:
         canvas.region(name, box)
     left, top, right, bottom = box
     y = top + (bottom - top - label.height_px - hint.height_px) // 2
-    canvas.write(label, left, y, right - left, INK_SOFT if moment.is_reading else INK, "centre")
-    canvas.write(hint, left, y + label.height_px, right - left, INK_SOFT, "centre")
+    canvas.write(label, left, y, right - left, Colour.INK_SOFT if moment.is_reading else Colour.INK, "centre")
+    canvas.write(hint, left, y + label.height_px, right - left, Colour.INK_SOFT, "centre")
     mark_px = round(0.8 * label.size_px)
     free_px = (right - left - label.width_px) // 2
     mark_left = (
@@ -148,9 +135,9 @@ def _draw_answer_button(
     )
     mark_top = y + (label.line_px - mark_px) // 2
     if is_right:
-        canvas.tick((mark_left, mark_top, mark_left + mark_px, mark_top + mark_px), RIGHT)
+        canvas.tick((mark_left, mark_top, mark_left + mark_px, mark_top + mark_px), Colour.RIGHT)
     elif is_chosen:
-        canvas.disc((mark_left + mark_px / 2, mark_top + mark_px / 2), 0.36 * mark_px, CHOICE)
+        canvas.disc((mark_left + mark_px / 2, mark_top + mark_px / 2), 0.36 * mark_px, Colour.CHOICE)
 
 
 def _add_answer_line(column: ScreenColumn, content: dict[str, Any], moment: TrialMoment, size_px: int) -> None:
@@ -174,7 +161,7 @@ def _add_answer_line(column: ScreenColumn, content: dict[str, Any], moment: Tria
     line = paragraph(sheet, words, size_px, column.width_px, "regular" if is_empty else "bold")
 
     def draw(canvas: Canvas, x: int, y: int) -> None:
-        canvas.write(line, x, y, column.width_px, INK_SOFT if moment.is_reading else INK)
+        canvas.write(line, x, y, column.width_px, Colour.INK_SOFT if moment.is_reading else Colour.INK)
 
     column.add(max(longest.height_px, line.height_px), draw, round(0.5 * size_px))
 
@@ -183,16 +170,17 @@ def _add_submit(column: ScreenColumn, moment: TrialMoment, size_px: int) -> None
     sheet = column.sheet
     label = paragraph(sheet, sheet.words.say("submit_answer"), size_px, column.width_px - 2 * size_px, "bold")
     height_px = max(sheet.target_px, label.height_px + round(0.6 * size_px))
-    can_submit = moment.response_state.chosen is not None
+    if moment.response_state.chosen is not None:
+        ink, fill, border = Colour.ON_ACCENT, Colour.ACCENT, Colour.ACCENT
+    else:
+        ink, fill, border = Colour.INK_SOFT, Colour.PANEL, Colour.LINE
 
     def draw(canvas: Canvas, x: int, y: int) -> None:
         box = (x, y, x + column.width_px, y + height_px)
-        canvas.box(box, ACCENT if can_submit else PANEL, ACCENT if can_submit else LINE, sheet.px(1.5), sheet.px(6))
+        canvas.box(box, fill, border, sheet.px(1.5), sheet.px(6))
         canvas.region("submit", box)
         top = y + (height_px - label.height_px) // 2
-        canvas.write(
-            label, x + size_px, top, column.width_px - 2 * size_px, ON_ACCENT if can_submit else INK_SOFT, "centre"
-        )
+        canvas.write(label, x + size_px, top, column.width_px - 2 * size_px, ink, "centre")
 
     column.add(height_px, draw, round(0.7 * size_px))
 
@@ -220,8 +208,8 @@ def _add_row(column: ScreenColumn, names: Paragraph, meaning: Paragraph, names_p
 
     def draw(canvas: Canvas, x: int, y: int) -> None:
         end = x + column.width_px
-        canvas.write(names, x if is_ltr else end - names_px, y, names_px, INK_SOFT)
-        canvas.write(meaning, end - meaning_px if is_ltr else x, y, meaning_px, INK_SOFT)
+        canvas.write(names, x if is_ltr else end - names_px, y, names_px, Colour.INK_SOFT)
+        canvas.write(meaning, end - meaning_px if is_ltr else x, y, meaning_px, Colour.INK_SOFT)
 
     column.add(max(names.height_px, meaning.height_px), draw, 0)
 

@@ -9,7 +9,7 @@ from experiment.lab.screens.layout.buttons import Action, add_buttons
 from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
 from experiment.lab.screens.layout.column import ScreenColumn, first_that_fits, nothing
 from experiment.lab.screens.layout.screen_image import ScreenImage
-from experiment.lab.screens.layout.sheet import CHOICE, CHOICE_SOFT, INK, INK_SOFT, LINE_STRONG, PAPER, WRONG, Sheet
+from experiment.lab.screens.layout.sheet import Colour, Sheet
 from experiment.lab.screens.text.paragraphs import paragraph
 from experiment.lab.screens.typed_field import add_typed_field
 from experiment.study.demographics import DemographicQuestion
@@ -64,9 +64,9 @@ def _column(
     size_px: int,
 ) -> ScreenColumn:
     column, say = ScreenColumn(sheet, sheet.column_px), sheet.words.say
-    column.text(progress, round(0.85 * size_px), round(0.6 * size_px), INK_SOFT)
+    column.text(progress, round(0.85 * size_px), round(0.6 * size_px), Colour.INK_SOFT)
     column.text(say("questions_title"), round(1.4 * size_px), round(0.5 * size_px), style="bold")
-    column.text(say("questions_optional"), size_px, size_px, INK_SOFT)
+    column.text(say("questions_optional"), size_px, size_px, Colour.INK_SOFT)
     column.text(question.ask, size_px, round(0.6 * size_px), style="bold")
     if question.answer == "choice":
         for digit, option in enumerate(options_shown(question, form_state), start=1):
@@ -78,7 +78,7 @@ def _column(
         add_typed_field(column, form_state.typed, size_px)
         if form_state.is_refused:
             problem = say("question_number", low=question.low, high=question.high)
-            column.text(problem, size_px, round(0.6 * size_px), WRONG, style="bold")
+            column.text(problem, size_px, round(0.6 * size_px), Colour.WRONG, style="bold")
     column.add(0, nothing, round(0.4 * size_px))
     add_buttons(column, actions, size_px, 0)
     return column
@@ -95,27 +95,27 @@ def _add_option(column: ScreenColumn, digit: str, option: str, is_chosen: bool, 
     def draw(canvas: Canvas, x: int, y: int) -> None:
         box, is_ltr = (x, y, x + width_px, y + height_px), sheet.direction == "ltr"
         if is_chosen:
-            canvas.box(box, CHOICE_SOFT, CHOICE, sheet.px(3), sheet.px(6))
+            canvas.box(box, Colour.CHOICE_SOFT, Colour.CHOICE, sheet.px(3), sheet.px(6))
         else:
-            canvas.box(box, PAPER, LINE_STRONG, sheet.px(1.5), sheet.px(6))
+            canvas.box(box, Colour.PAPER, Colour.LINE_STRONG, sheet.px(1.5), sheet.px(6))
         canvas.region(digit, box)
         cap_left = x + pad_px if is_ltr else x + width_px - pad_px - cap_px
         top = y + (height_px - text.height_px) // 2
         cap_top = top + (text.line_px - cap_px) // 2
         canvas.box(
             (cap_left, cap_top, cap_left + cap_px, cap_top + cap_px),
-            CHOICE_SOFT if is_chosen else PAPER,
-            LINE_STRONG,
+            Colour.CHOICE_SOFT if is_chosen else Colour.PAPER,
+            Colour.LINE_STRONG,
             sheet.px(1),
             sheet.px(4),
         )
-        canvas.write(number, cap_left, cap_top + (cap_px - number.line_px) // 2, cap_px, INK, "centre")
+        canvas.write(number, cap_left, cap_top + (cap_px - number.line_px) // 2, cap_px, Colour.INK, "centre")
         canvas.write(text, x + 2 * pad_px + cap_px if is_ltr else x + 2 * pad_px + size_px, top, text_px)
         if is_chosen:
             side = round(0.9 * size_px)
             left = x + width_px - pad_px - side if is_ltr else x + pad_px
             mark_top = y + (height_px - side) // 2
-            canvas.tick((left, mark_top, left + side, mark_top + side), CHOICE)
+            canvas.tick((left, mark_top, left + side, mark_top + side), Colour.CHOICE)
 
     column.add(height_px, draw, round(0.35 * size_px))
 
@@ -126,5 +126,5 @@ def _add_turning(column: ScreenColumn, question: DemographicQuestion, form_state
     back_sign, onward_sign = "←→" if column.sheet.direction == "ltr" else "→←"
     turning = [Action("left", say("back"), back_sign)] if number > 1 else []
     turning += [Action("right", say("next"), onward_sign)] if number < pages else []
-    column.text(say("page_of", page=number, pages=pages), round(0.85 * size_px), round(0.3 * size_px), INK_SOFT)
+    column.text(say("page_of", page=number, pages=pages), round(0.85 * size_px), round(0.3 * size_px), Colour.INK_SOFT)
     add_buttons(column, turning, round(0.9 * size_px), round(0.6 * size_px), has_main=False)

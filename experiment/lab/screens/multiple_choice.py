@@ -8,7 +8,7 @@ from experiment.lab.input.choices import OPTION, is_complete
 from experiment.lab.screens.layout.buttons import key_sign
 from experiment.lab.screens.layout.canvas import Canvas
 from experiment.lab.screens.layout.column import ScreenColumn, nothing
-from experiment.lab.screens.layout.sheet import CHOICE, ItemSize
+from experiment.lab.screens.layout.sheet import Colour, ItemSize
 from experiment.lab.screens.option_buttons import ButtonLook, OptionKey, add_option_button, add_submit
 from experiment.lab.screens.stimulus_parts import picture, shown_px
 from experiment.lab.screens.text.paragraphs import paragraph
@@ -133,6 +133,6 @@ def _add_row(
                 )
                 tick_top = y + pad_px + key_px + pad_px // 2
                 if tick_top + side <= y + height_px:
-                    canvas.tick((tick_left, tick_top, tick_left + side, tick_top + side), CHOICE)
+                    canvas.tick((tick_left, tick_top, tick_left + side, tick_top + side), Colour.CHOICE)
 
     column.add(height_px, draw, gap_px, tuple(look for *_, look in row))

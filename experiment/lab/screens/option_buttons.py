@@ -7,29 +7,13 @@ from experiment.lab.input.response_state import SUBMIT
 from experiment.lab.screens.layout.canvas import Canvas
 from experiment.lab.screens.layout.column import ScreenColumn
 from experiment.lab.screens.layout.screen_image import Box
-from experiment.lab.screens.layout.sheet import (
-    ACCENT,
-    CHOICE,
-    CHOICE_SOFT,
-    INK,
-    INK_SOFT,
-    LINE,
-    LINE_STRONG,
-    ON_ACCENT,
-    PANEL,
-    PAPER,
-    RIGHT,
-    RIGHT_SOFT,
-    WRONG,
-    WRONG_SOFT,
-    Colour,
-)
+from experiment.lab.screens.layout.sheet import Colour
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 
 _COLOURS: dict[str, tuple[Colour, Colour]] = {
-    "chosen": (CHOICE, CHOICE_SOFT),
-    "right": (RIGHT, RIGHT_SOFT),
-    "wrong": (WRONG, WRONG_SOFT),
+    "chosen": (Colour.CHOICE, Colour.CHOICE_SOFT),
+    "right": (Colour.RIGHT, Colour.RIGHT_SOFT),
+    "wrong": (Colour.WRONG, Colour.WRONG_SOFT),
 }
 """Colour of the border, and colour of the inside."""
 
@@ -51,19 +35,19 @@ class ButtonLook:
     @property
     def ink(self) -> Colour:
         """Colour of the words."""
-        return INK_SOFT if self.is_reading else INK
+        return Colour.INK_SOFT if self.is_reading else Colour.INK
 
     def draw_box(self, canvas: Canvas, box: Box) -> None:
         """Draw the box of a button."""
-        border, fill = _COLOURS.get(self.mark, (LINE if self.is_reading else LINE_STRONG, PAPER))
+        border, fill = _COLOURS.get(self.mark, (Colour.LINE if self.is_reading else Colour.LINE_STRONG, Colour.PAPER))
         canvas.box(box, fill, border, canvas.sheet.px(3 if self.mark else 1.5), canvas.sheet.px(6))
 
     def draw_key(self, canvas: Canvas, digit: Paragraph, left: int, top: int, side_px: int) -> None:
         """Draw the key of a button: its digit in a small box."""
         sheet = canvas.sheet
         if not self.is_reading:
-            fill = _COLOURS[self.mark][1] if self.mark else PAPER
-            canvas.box((left, top, left + side_px, top + side_px), fill, LINE_STRONG, sheet.px(1), sheet.px(4))
+            fill = _COLOURS[self.mark][1] if self.mark else Colour.PAPER
+            canvas.box((left, top, left + side_px, top + side_px), fill, Colour.LINE_STRONG, sheet.px(1), sheet.px(4))
         canvas.write(digit, left, top + (side_px - digit.line_px) // 2, side_px, self.ink, "centre")
 
     def draw_note(self, canvas: Canvas, note: Paragraph, x: int, y: int, width_px: int) -> None:
@@ -73,7 +57,7 @@ class ButtonLook:
         left = x if is_ltr else x + width_px - side_px
         top = y + (note.line_px - side_px) // 2
         mark = canvas.tick if self.mark == "right" else canvas.cross
-        mark((left, top, left + side_px, top + side_px), RIGHT if self.mark == "right" else WRONG)
+        mark((left, top, left + side_px, top + side_px), Colour.RIGHT if self.mark == "right" else Colour.WRONG)
         canvas.write(note, x + round(1.3 * size_px) if is_ltr else x, y, width_px - round(1.3 * size_px))
 
 
@@ -135,7 +119,7 @@ def add_option_button(
             look.draw_note(canvas, note, text_left, top + max(text.height_px, key_px), text_px)
         if end:
             end_left = x + width_px - pad_px - end.width_px if is_ltr else x + pad_px
-            canvas.write(end, end_left, y + (height_px - end.height_px) // 2, end.width_px, CHOICE)
+            canvas.write(end, end_left, y + (height_px - end.height_px) // 2, end.width_px, Colour.CHOICE)
 
     column.add(height_px, draw, round(0.35 * size_px), replace(look, note=""))
 
@@ -153,8 +137,8 @@ def add_submit(column: ScreenColumn, can_submit: bool, key: str, size_px: int) -
         is_ltr = sheet.direction == "ltr"
         left = x if is_ltr else x + column.width_px - width_px
         box = (left, y, left + width_px, y + height_px)
-        ink, fill = (ON_ACCENT, ACCENT) if can_submit else (INK_SOFT, PANEL)
-        canvas.box(box, fill, ACCENT if can_submit else LINE, sheet.px(1.5), sheet.px(6))
+        ink, fill = (Colour.ON_ACCENT, Colour.ACCENT) if can_submit else (Colour.INK_SOFT, Colour.PANEL)
+        canvas.box(box, fill, Colour.ACCENT if can_submit else Colour.LINE, sheet.px(1.5), sheet.px(6))
         canvas.region(SUBMIT, box)
         label_left = left + pad_px if is_ltr else left + 2 * pad_px + name_px
         canvas.write(label, label_left, y + (height_px - label.height_px) // 2, label.width_px, ink)

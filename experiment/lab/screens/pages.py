@@ -7,7 +7,7 @@ from experiment.lab.screens.layout.buttons import Action, ButtonRows
 from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
 from experiment.lab.screens.layout.markdown_pieces import Piece, pieces_of
 from experiment.lab.screens.layout.screen_image import ScreenImage
-from experiment.lab.screens.layout.sheet import INK_SOFT, LINE, Sheet
+from experiment.lab.screens.layout.sheet import Colour, Sheet
 from experiment.lab.screens.text.markdown import Block, blocks_of
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 
@@ -148,9 +148,9 @@ def _draw_foot(canvas: Canvas, left: int, actions: Sequence[Action], number: int
     rows = ButtonRows(sheet, actions, sheet.body_px, buttons_px)
     top = above_px + height_px - rows.height_px
     rule_top = top - round(0.8 * sheet.body_px)
-    canvas.fill((left, rule_top, left + sheet.column_px, rule_top + sheet.px(1)), LINE)
+    canvas.fill((left, rule_top, left + sheet.column_px, rule_top + sheet.px(1)), Colour.LINE)
     rows.draw(canvas, left if is_ltr else left + sheet.column_px - buttons_px, top)
     if n_pages > 1:
         text = _page_number(sheet, number, n_pages)
         end = left + sheet.column_px - text.width_px if is_ltr else left
-        canvas.write(text, end, top + max(0, (rows.height_px - text.height_px) // 2), text.width_px, INK_SOFT)
+        canvas.write(text, end, top + max(0, (rows.height_px - text.height_px) // 2), text.width_px, Colour.INK_SOFT)

@@ -18,7 +18,7 @@ from experiment.lab.screens import multiple_choice, ranking, rating, typed_answe
 from experiment.lab.screens.layout.canvas import Canvas, draw_escape_hint
 from experiment.lab.screens.layout.column import ScreenColumn
 from experiment.lab.screens.layout.screen_image import ScreenImage
-from experiment.lab.screens.layout.sheet import INK_SOFT, ItemSize, Sheet
+from experiment.lab.screens.layout.sheet import Colour, ItemSize, Sheet
 from experiment.lab.screens.stimulus_parts import add_parts
 from experiment.lab.screens.trial_header import TrialMoment, add_feedback, add_progress, add_time_hints
 
@@ -124,5 +124,5 @@ def _column(sheet: Sheet, task: str, content: Content, moment: TrialMoment, size
     if moment.feedback:
         add_feedback(column, moment.feedback, moment.actions, size_px)
     else:
-        column.text(answer.help_on(column, content), round(0.9 * size_px), 0, INK_SOFT)
+        column.text(answer.help_on(column, content), round(0.9 * size_px), 0, Colour.INK_SOFT)
     return column

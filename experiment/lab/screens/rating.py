@@ -7,7 +7,7 @@ from typing import Any
 from experiment.lab.input.ratings import POINT, has_digits, points
 from experiment.lab.screens.layout.canvas import Canvas
 from experiment.lab.screens.layout.column import ScreenColumn, nothing
-from experiment.lab.screens.layout.sheet import CHOICE, INK_SOFT, LINE_STRONG, PAPER, RIGHT, ItemSize
+from experiment.lab.screens.layout.sheet import Colour, ItemSize
 from experiment.lab.screens.option_buttons import ButtonLook, add_submit
 from experiment.lab.screens.text.paragraphs import paragraph
 from experiment.lab.screens.trial_header import TrialMoment
@@ -120,7 +120,7 @@ def _add_ends(column: ScreenColumn, labels: list[str], size_px: int) -> None:
             at = round(place * slot_px - each.width_px / 2)
             at = min(max(at, 0), column.width_px - each.width_px)
             left = x + at if sheet.direction == "ltr" else x + column.width_px - at - each.width_px
-            canvas.write(each, left, y, each.width_px, INK_SOFT)
+            canvas.write(each, left, y, each.width_px, Colour.INK_SOFT)
 
     column.add(max(each.height_px for each in lines), draw, round(0.6 * size_px))
 
@@ -136,17 +136,19 @@ def _add_slider(column: ScreenColumn, content: dict[str, Any], moment: TrialMome
     def draw(canvas: Canvas, x: int, y: int) -> None:
         middle = y + height_px // 2
         top = middle - line_px // 2
-        colour = LINE_STRONG if not moment.is_reading else INK_SOFT
+        colour = Colour.LINE_STRONG if not moment.is_reading else Colour.INK_SOFT
         canvas.box((x + radius_px, top, x + radius_px + length_px, top + line_px), colour, colour, 0, line_px // 2)
         if feedback is None:
             for index, (start, end) in enumerate(_slices(len(all_points), length_px, radius_px, is_ltr)):
                 canvas.region(f"{POINT}{index}", (x + start, y, x + end, y + height_px), follows_drag=True)
-        marks = [(chosen, CHOICE)] if feedback is None else [(chosen, CHOICE), (feedback.solution, RIGHT)]
+        marks = [(chosen, Colour.CHOICE)]
+        if feedback is not None:
+            marks.append((feedback.solution, Colour.RIGHT))
         for point, fill in marks:
             if point in all_points:
                 at = radius_px + length_px * all_points.index(point) / (len(all_points) - 1)
                 centre = (x + at if is_ltr else x + column.width_px - at, middle)
-                canvas.disc(centre, radius_px, PAPER)
+                canvas.disc(centre, radius_px, Colour.PAPER)
                 canvas.disc(centre, radius_px - sheet.px(1.5), fill)
 
     column.add(height_px, draw, round(0.2 * size_px), (chosen, moment.is_reading))

@@ -16,7 +16,7 @@ from experiment.lab.media.videos import first_frame, video_size_px
 from experiment.lab.screens.layout.canvas import Align, Canvas
 from experiment.lab.screens.layout.column import ScreenColumn, nothing
 from experiment.lab.screens.layout.markdown_pieces import pieces_of
-from experiment.lab.screens.layout.sheet import PAPER, ItemSize, Sheet
+from experiment.lab.screens.layout.sheet import ItemSize, Sheet
 from experiment.lab.screens.text.markdown import blocks_of
 
 Part = Mapping[str, Any]
@@ -119,14 +119,16 @@ def shown_px(sheet: Sheet, part: Part, most_px: Size) -> Size:
 def picture(sheet: Sheet, part: Part, size_px: Size) -> Image.Image:
     """Return a picture, or the first frame of a video, in its size on the screen."""
     assert sheet.media_folder is not None
-    return _picture(sheet.media_folder, str(kind_of(part)), path_of(part), str(part["sha256"]), size_px)
+    return _picture(
+        sheet.media_folder, str(kind_of(part)), path_of(part), str(part["sha256"]), size_px, sheet.colours.paper
+    )
 
 
 @lru_cache(maxsize=32)
-def _picture(folder: Path, kind: str, path: str, sha256: str, size_px: Size) -> Image.Image:
+def _picture(folder: Path, kind: str, path: str, sha256: str, size_px: Size, background: str) -> Image.Image:
     part = {kind: path, "sha256": sha256}
     data = read_file(folder, part)
-    return decode_picture(part, data, size_px, PAPER) if kind == "image" else first_frame(part, data, size_px)
+    return decode_picture(part, data, size_px, background) if kind == "image" else first_frame(part, data, size_px)
 
 
 def _file_px(sheet: Sheet, part: Part) -> Size:

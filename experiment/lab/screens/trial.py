@@ -14,7 +14,7 @@ from experiment.lab.screens import blackbox_predict
 from experiment.lab.screens.keypress import keypress, keypress_size
 from experiment.lab.screens.layout.canvas import Canvas
 from experiment.lab.screens.layout.screen_image import ScreenImage
-from experiment.lab.screens.layout.sheet import INK, ItemSize, Sheet
+from experiment.lab.screens.layout.sheet import Colour, ItemSize, Sheet
 from experiment.lab.screens.psychopy_trial import psychopy_trial
 from experiment.lab.screens.question import changed_question, item_size, question
 from experiment.lab.screens.screen_before import screen_size
@@ -34,7 +34,7 @@ def fixation(sheet: Sheet) -> ScreenImage:
     across, down = (sheet.px(2) + (sheet.px(2) - side) % 2 for side in (width, height))
     for bar_width, bar_height in ((across, _arms(sheet, height)), (_arms(sheet, width), down)):
         left, top = (width - bar_width) // 2, (height - bar_height) // 2
-        canvas.fill((left, top, left + bar_width, top + bar_height), INK)
+        canvas.fill((left, top, left + bar_width, top + bar_height), Colour.INK)
     return canvas.picture()
 
 

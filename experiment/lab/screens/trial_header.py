@@ -8,7 +8,7 @@ from experiment.lab.input.response_state import NO_RESPONSE, ResponseState
 from experiment.lab.screens.layout.buttons import Action, add_buttons
 from experiment.lab.screens.layout.canvas import Canvas
 from experiment.lab.screens.layout.column import ScreenColumn, nothing
-from experiment.lab.screens.layout.sheet import INK_SOFT, PANEL, RIGHT, WRONG, Sheet
+from experiment.lab.screens.layout.sheet import Colour, Sheet
 from experiment.lab.screens.text.paragraphs import paragraph
 
 _DECIMAL_COMMA = frozenset({"cs", "da", "de", "es", "fi", "fr", "it", "nb", "nl", "pl", "pt", "ru", "sv", "tr", "uk"})
@@ -50,7 +50,7 @@ class TrialMoment:
 
 def add_progress(column: ScreenColumn, moment: TrialMoment, size_px: int) -> None:
     """Add the text about the progress."""
-    column.text(moment.progress, round(0.85 * size_px), round(0.6 * size_px), INK_SOFT)
+    column.text(moment.progress, round(0.85 * size_px), round(0.6 * size_px), Colour.INK_SOFT)
 
 
 def add_time_hints(column: ScreenColumn, moment: TrialMoment, size_px: int) -> None:
@@ -64,7 +64,7 @@ def add_time_hints(column: ScreenColumn, moment: TrialMoment, size_px: int) -> N
     for hint, is_said in hints:
         gap_px = round(0.4 * size_px)
         if is_said and moment.feedback is None:
-            column.text(hint, size_px, gap_px, INK_SOFT)
+            column.text(hint, size_px, gap_px, Colour.INK_SOFT)
         else:
             room = paragraph(column.sheet, hint, size_px, column.width_px)
             column.add(room.height_px, nothing, gap_px)
@@ -76,7 +76,7 @@ def add_feedback(column: ScreenColumn, feedback: ShownFeedback, actions: tuple[A
     pad_px, bar_px, mark_px = round(0.7 * size_px), sheet.px(5), size_px
     inner = ScreenColumn(sheet, column.width_px - 2 * pad_px - bar_px)
     verdict = paragraph(sheet, feedback.message, size_px, inner.width_px - round(1.5 * mark_px), "bold")
-    colour = RIGHT if feedback.correct else WRONG
+    colour = Colour.RIGHT if feedback.correct else Colour.WRONG
 
     def draw_verdict(canvas: Canvas, x: int, y: int) -> None:
         is_ltr = sheet.direction == "ltr"
@@ -95,7 +95,7 @@ def add_feedback(column: ScreenColumn, feedback: ShownFeedback, actions: tuple[A
 
     def draw(canvas: Canvas, x: int, y: int) -> None:
         bottom, right = y + inner.height_px + 2 * pad_px, x + column.width_px
-        canvas.fill((x, y, right, bottom), PANEL)
+        canvas.fill((x, y, right, bottom), Colour.PANEL)
         is_ltr = sheet.direction == "ltr"
         canvas.fill((x, y, x + bar_px, bottom) if is_ltr else (right - bar_px, y, right, bottom), colour)
         inner.draw(canvas, x + pad_px + (bar_px if is_ltr else 0), y + pad_px)

@@ -5,7 +5,7 @@ from typing import Any
 from batteries.errors import InputError
 from experiment.lab.screens.layout.canvas import Canvas
 from experiment.lab.screens.layout.column import ScreenColumn
-from experiment.lab.screens.layout.sheet import INK, LINE, PAPER, WRONG, ItemSize
+from experiment.lab.screens.layout.sheet import Colour, ItemSize
 from experiment.lab.screens.option_buttons import add_submit
 from experiment.lab.screens.text.paragraphs import Paragraph, Span, paragraph, span_width
 from experiment.lab.screens.trial_header import TrialMoment, number_in_words
@@ -105,8 +105,8 @@ def _add_input(column: ScreenColumn, n_lines: int, unit: str, moment: TrialMomen
     def draw(canvas: Canvas, x: int, y: int) -> None:
         is_ltr = sheet.direction == "ltr"
         left = x if is_ltr else x + column.width_px - field_px
-        border = LINE if moment.is_reading or feedback else WRONG if state.is_refused else INK
-        canvas.box((left, y, left + field_px, y + height_px), PAPER, border, sheet.px(2), sheet.px(6))
+        border = Colour.LINE if moment.is_reading or feedback else Colour.WRONG if state.is_refused else Colour.INK
+        canvas.box((left, y, left + field_px, y + height_px), Colour.PAPER, border, sheet.px(2), sheet.px(6))
         text_left = left + pad_px + (0 if is_ltr else caret_px)
         top = y + (height_px - n_lines * text.line_px) // 2
         canvas.write(shown, text_left, top, text_px)
@@ -119,7 +119,7 @@ def _add_input(column: ScreenColumn, n_lines: int, unit: str, moment: TrialMomen
             at = before_px if text.direction == "ltr" else line_px - before_px - caret_px
             caret = text_left + min(max(at + (0 if is_ltr else text_px - line_px), -caret_px), text_px)
             caret_top = top + (line_number - first) * text.line_px
-            canvas.fill((caret, caret_top, caret + caret_px, caret_top + text.line_px), INK)
+            canvas.fill((caret, caret_top, caret + caret_px, caret_top + text.line_px), Colour.INK)
 
     column.add(height_px, draw, round(0.4 * size_px), (state.typed, state.is_refused, moment.is_reading))
 
@@ -130,7 +130,7 @@ def _add_problem(column: ScreenColumn, problem: str, is_refused: bool, size_px: 
 
     def draw(canvas: Canvas, x: int, y: int) -> None:
         if is_refused:
-            canvas.write(lines, x, y, column.width_px, WRONG)
+            canvas.write(lines, x, y, column.width_px, Colour.WRONG)
 
     column.add(lines.height_px, draw, round(0.4 * size_px), is_refused)
 

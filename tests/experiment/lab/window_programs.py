@@ -329,7 +329,7 @@ def flashes(hz=None, log=None):
         measure_once()
     else:
         imitate_screen(hz)
-    with LabWindow((480, 400), background=(0, 0, 0)) as window:
+    with LabWindow((480, 400), background="#000000") as window:
         drawn = []
         flip = window.flip
 

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from batteries.errors import InputError
 from experiment.load_study import MOST_LOGO_KB, load_study
-from experiment.study.look import (
+from experiment.study.look import Look, stylesheet
+from experiment.study.palette import (
     LEAST_OF_MARKS,
     LEAST_OF_TEXT,
-    PAPER,
-    Look,
+    PALETTES,
     Scheme,
     contrast,
     nearest,
-    stylesheet,
+    palette_on,
     text_on,
 )
 from tests.paths import ROOT
@@ -49,13 +49,13 @@ def test_a_colour_is_refused_exactly_if_it_cannot_be_seen_and_the_proposed_colou
     colour: str, scheme: Scheme
 ) -> None:
     fields = {"accent": colour} if scheme == "light" else {"accent": "#000000", "accent_dark": colour}
-    if contrast(colour, PAPER[scheme]) >= LEAST_OF_MARKS:
+    if contrast(colour, PALETTES[scheme].paper) >= LEAST_OF_MARKS:
         Look.model_validate(fields)
         return
     with pytest.raises(ValueError, match=colour) as error:
         Look.model_validate(fields)
     proposed = re.findall(r'"(#[0-9a-f]{6})"', str(error.value))[-1]
-    assert contrast(proposed, PAPER[scheme]) >= LEAST_OF_MARKS
+    assert contrast(proposed, PALETTES[scheme].paper) >= LEAST_OF_MARKS
     Look.model_validate(fields | {next(reversed(fields)): proposed})
 
 
@@ -64,16 +64,40 @@ def test_every_text_and_mark_in_the_colour_of_a_study_has_enough_contrast(colour
     look = Look(accent=nearest(colour, "light", LEAST_OF_MARKS))
     rules = stylesheet(look)
     assert rules is not None
-    for scheme, part in zip(PAPER, rules.split("@media"), strict=True):
+    for scheme, part in zip(PALETTES, rules.split("@media"), strict=True):
         found = dict(re.findall(r"--([\w-]+): ([^;]+);", part))
-        assert contrast(found["accent"], PAPER[scheme]) >= LEAST_OF_MARKS
+        assert contrast(found["accent"], PALETTES[scheme].paper) >= LEAST_OF_MARKS
         assert contrast(found["on-accent"], found["accent"]) >= LEAST_OF_TEXT
-        assert found["link"] == "var(--ink)" or contrast(found["link"], PAPER[scheme]) >= LEAST_OF_TEXT
+        assert found["link"] == "var(--ink)" or contrast(found["link"], PALETTES[scheme].paper) >= LEAST_OF_TEXT
 
 
-def test_the_paper_is_the_paper_of_the_pages() -> None:
+def test_the_palettes_have_the_colours_of_the_pages() -> None:
     css = (ROOT / "experiment/web/src/style/colours.css").read_text(encoding="utf-8")
-    assert re.findall(r"--paper: (#\w+);", css) == list(PAPER.values())
+    for palette, part in zip(PALETTES.values(), css.split("@media"), strict=True):
+        assert dict(re.findall(r"(--[\w-]+): ([^;]+);", palette.css)) == dict(re.findall(r"(--[\w-]+): ([^;]+);", part))
+
+
+@given(COLOURS, COLOURS)
+def test_every_text_and_mark_of_a_trial_has_enough_contrast_on_any_background(background: str, accent: str) -> None:
+    accent = nearest(accent, "light", LEAST_OF_MARKS)
+    found = palette_on(background, accent)
+    assert found.paper == background
+    for text in (found.ink, found.ink_soft, found.link, found.right, found.wrong, found.choice):
+        for behind in (found.paper, found.panel):
+            assert contrast(text, behind) >= LEAST_OF_TEXT
+    for behind in (found.choice_soft, found.right_soft, found.wrong_soft):
+        assert contrast(found.ink, behind) >= LEAST_OF_TEXT
+    for text, behind in (
+        (found.on_accent, found.accent),
+        (found.on_choice, found.choice),
+        (found.on_right, found.right),
+        (found.paper, found.atom),
+    ):
+        assert contrast(text, behind) >= LEAST_OF_TEXT
+    for mark in (found.line_strong, found.accent, found.grid, found.atom):
+        assert contrast(mark, found.paper) >= LEAST_OF_MARKS
+    rules = stylesheet(Look(background=background, accent=accent))
+    assert rules is not None and found.ink in rules and f"--paper: {background};" in rules
 
 
 def test_white_on_a_dark_colour_and_black_on_a_light_one() -> None:
@@ -88,6 +112,8 @@ def test_white_on_a_dark_colour_and_black_on_a_light_one() -> None:
         ('{accent: "#0a5", accent_dark: "#033"}', ["`accent_dark`", "1.29:1 with the dark page"]),
         ("\n  accent: #0a5\n  logo_alt: x", ["the colour is empty", "with the quotes"]),
         ("{accent: green}", ["the colour is `green`"]),
+        ("{background: grey}", ["background", "the colour is `grey`"]),
+        ("\n  background: #808080", ["the colour is empty", "with the quotes"]),
         ('{accent_dark: "#9fd"}', ["add `accent`"]),
         ("{logo: assets/logo.svg}", ["add `logo_alt`"]),
         ("{logo: ../logo.svg, logo_alt: x}", ["`../logo.svg`", "inside the folder `assets`"]),

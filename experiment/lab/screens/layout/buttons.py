@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from experiment.lab.screens.layout.canvas import Canvas
 from experiment.lab.screens.layout.column import ScreenColumn
-from experiment.lab.screens.layout.sheet import ACCENT, INK, LINE_STRONG, ON_ACCENT, PAPER, Sheet
+from experiment.lab.screens.layout.sheet import Colour, Sheet
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 
 _SIGNS = {"space": "␣", "left": "←", "right": "→", "up": "↑", "down": "↓"}
@@ -108,8 +108,8 @@ class ButtonRows:
         sheet = self._sheet
         is_main = button.action is self._main
         box = (left, top, left + button.width_px, top + button.height_px)
-        ink, fill = (ON_ACCENT, ACCENT) if is_main else (INK, PAPER)
-        canvas.box(box, fill, ACCENT if is_main else LINE_STRONG, sheet.px(1.5), sheet.px(6))
+        ink, fill = (Colour.ON_ACCENT, Colour.ACCENT) if is_main else (Colour.INK, Colour.PAPER)
+        canvas.box(box, fill, Colour.ACCENT if is_main else Colour.LINE_STRONG, sheet.px(1.5), sheet.px(6))
         canvas.region(button.action.name, box)
         inner_px = button.width_px - 2 * self._pad_px
         key_px = button.key.width_px + self._pad_px if button.key else 0

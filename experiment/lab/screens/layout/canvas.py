@@ -10,7 +10,7 @@ from typing import Literal
 from PIL import Image, ImageDraw, ImageFont
 
 from experiment.lab.screens.layout.screen_image import ESCAPE, RULES, Box, Region, ScreenImage, VideoPlace, Written
-from experiment.lab.screens.layout.sheet import INK, INK_SOFT, PAPER, Colour, Sheet
+from experiment.lab.screens.layout.sheet import Colour, Sheet
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph, span_width
 from experiment.lab.screens.text.shaping import Direction, shaped
 
@@ -34,7 +34,7 @@ class Canvas:
 
     def __init__(self, sheet: Sheet, before: Image.Image | None = None) -> None:
         self.sheet = sheet
-        self._image = Image.new("RGB", sheet.size_px, PAPER) if before is None else before.copy()
+        self._image = Image.new("RGB", sheet.size_px, sheet.colours.paper) if before is None else before.copy()
         self._draw = ImageDraw.Draw(self._image)
         self._regions: list[Region] = []
         self._written: list[Written] = []
@@ -60,7 +60,7 @@ class Canvas:
         self._regions.append(Region(name, box_px, follows_drag))
 
     def write(
-        self, text: Paragraph, x: int, y: int, width_px: int, colour: Colour = INK, align: Align = "start"
+        self, text: Paragraph, x: int, y: int, width_px: int, colour: Colour = Colour.INK, align: Align = "start"
     ) -> None:
         """Write lines into a column with its top left corner at (x, y).
 
@@ -89,7 +89,7 @@ class Canvas:
         """Fill a rectangle."""
         left, top, right, bottom = box_px
         if self._is_drawing and left < right and top < bottom:
-            self._draw.rectangle((left, top, right - 1, bottom - 1), fill=colour)
+            self._draw.rectangle((left, top, right - 1, bottom - 1), fill=self._shown(colour))
 
     def paste(self, image: Image.Image, left_px: int, top_px: int) -> None:
         """Draw an image with its top left corner at a point."""
@@ -135,7 +135,10 @@ class Canvas:
 
     def _bitmap(self, corner: tuple[int, int], mask: Image.Image, colour: Colour) -> None:
         if self._is_drawing:
-            self._draw.bitmap(corner, mask, colour)
+            self._draw.bitmap(corner, mask, self._shown(colour))
+
+    def _shown(self, colour: Colour) -> str:
+        return str(getattr(self.sheet.colours, colour))
 
     def _mark(self, box_px: Box, points: list[Point], colour: Colour) -> None:
         left, top, right, bottom = box_px
@@ -225,5 +228,5 @@ def _draw_hint(canvas: Canvas, hint: str, name: str, is_right: bool) -> None:
     (width_px, height_px), (side_px, above_px) = sheet.size_px, sheet.margins_px
     words = paragraph(sheet, hint, round(0.7 * sheet.body_px), sheet.inside_px[0])
     left = width_px - side_px - words.width_px if is_right else side_px
-    canvas.write(words, left, height_px - above_px + (above_px - words.height_px) // 2, words.width_px, INK_SOFT)
+    canvas.write(words, left, height_px - above_px + (above_px - words.height_px) // 2, words.width_px, Colour.INK_SOFT)
     canvas.region(name, (left, height_px - above_px, left + words.width_px, height_px))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from experiment.lab.screens.layout.canvas import Align, Canvas
 from experiment.lab.screens.layout.screen_image import Box
-from experiment.lab.screens.layout.sheet import INK, PAPER, Colour, Sheet
+from experiment.lab.screens.layout.sheet import Colour, Sheet
 from experiment.lab.screens.text.fonts import Style
 from experiment.lab.screens.text.paragraphs import Paragraph, Span, paragraph
 
@@ -76,7 +76,7 @@ class ScreenColumn:
         text: str | Sequence[Span],
         size_px: int,
         gap_px: int,
-        colour: Colour = INK,
+        colour: Colour = Colour.INK,
         style: Style = "regular",
         align: Align = "start",
     ) -> None:
@@ -84,7 +84,7 @@ class ScreenColumn:
         if text:
             self.paragraph(paragraph(self.sheet, text, size_px, self.width_px, style), gap_px, colour, align)
 
-    def paragraph(self, lines: Paragraph, gap_px: int, colour: Colour = INK, align: Align = "start") -> None:
+    def paragraph(self, lines: Paragraph, gap_px: int, colour: Colour = Colour.INK, align: Align = "start") -> None:
         """Add a paragraph that is already broken into lines."""
 
         def draw(canvas: Canvas, x: int, y: int) -> None:
@@ -110,7 +110,7 @@ class ScreenColumn:
                     part.draw(canvas, x, y)
             else:
                 changed.append((x, y, x + self.width_px, y + part.height_px))
-                canvas.fill(changed[-1], PAPER)
+                canvas.fill(changed[-1], Colour.PAPER)
                 part.draw(canvas, x, y)
             y += part.height_px + part.gap_px
         if not changed:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from experiment.lab.screens.layout.canvas import Align, Canvas, baseline_in_line
-from experiment.lab.screens.layout.sheet import INK, INK_SOFT, LINE, LINE_STRONG, Sheet
+from experiment.lab.screens.layout.sheet import Colour, Sheet
 from experiment.lab.screens.text.markdown import BULLET, Block
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 
@@ -40,11 +40,12 @@ class Piece:
         sheet, block, width_px = canvas.sheet, self.block, self.width_px
         is_ltr, step_px = sheet.direction == "ltr", _step_px(self.lines.size_px)
         if not block.spans:
-            canvas.fill((x, y + self.height_px // 2, x + width_px, y + self.height_px // 2 + sheet.px(1)), LINE_STRONG)
+            top = y + self.height_px // 2
+            canvas.fill((x, top, x + width_px, top + sheet.px(1)), Colour.LINE_STRONG)
             return
         for quote in range(block.quotes):
             bar = quote * step_px if is_ltr else width_px - quote * step_px - sheet.px(4)
-            canvas.fill((x + bar, y, x + bar + sheet.px(4), y + self.height_px), LINE)
+            canvas.fill((x + bar, y, x + bar + sheet.px(4), y + self.height_px), Colour.LINE)
         inset_px = _inset_px(block, self.lines.size_px)
         if block.marker and self.is_first:
             self._draw_marker(canvas, x, y, inset_px, step_px)
@@ -53,7 +54,7 @@ class Piece:
             x + inset_px if is_ltr else x,
             y,
             width_px - inset_px,
-            INK_SOFT if block.quotes else INK,
+            Colour.INK_SOFT if block.quotes else Colour.INK,
             "start" if block.quotes or block.indent else self.align,
         )
 
@@ -62,7 +63,7 @@ class Piece:
         left = x + inset_px - step_px if is_ltr else x + self.width_px - inset_px
         if self.block.marker == BULLET:
             radius_px = 0.16 * self.lines.size_px
-            canvas.disc((left + step_px / 2, y + self.lines.line_px / 2), radius_px, INK)
+            canvas.disc((left + step_px / 2, y + self.lines.line_px / 2), radius_px, Colour.INK)
         else:
             number = paragraph(sheet, self.block.marker, self.lines.size_px, 2 * step_px)
             canvas.write(number, left, y, max(step_px - round(0.3 * self.lines.size_px), number.width_px))

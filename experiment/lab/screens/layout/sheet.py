@@ -5,7 +5,8 @@ width. A screen therefore looks the same at 1024 x 768 and at 3840 x 2160.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from math import ceil, radians, tan
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from experiment.lab.media.files import media_folder
 from experiment.lab.screens.text.fonts import Typeface, font_for, texts_of
 from experiment.lab.screens.text.shaping import Direction
 from experiment.study.definition import Study
+from experiment.study.palette import PALETTES, Palette
 from experiment.texts import Texts
 
 LETTERS_PER_LINE = 75
@@ -75,6 +77,10 @@ class Sheet:
     """Folder of the battery, with the files of its pictures, sounds and videos; None if it has no files."""
     viewing: Viewing | None = None
     """Measures of the screen, for sizes in degrees; None if they are not known."""
+    colours: Palette = PALETTES["light"]
+    """The colours of this screen."""
+    colours_in_trials: Palette = PALETTES["light"]
+    """The colours of the screens of a trial, from the interval before it to its feedback."""
 
     @classmethod
     def of(cls, study: Study, size_px: tuple[int, int], viewing: Viewing | None = None) -> "Sheet":
@@ -89,7 +95,21 @@ class Sheet:
         words = " · ".join(map(study.words.say, labels))
         rules = study.words.say("rules") if study.definition.timeline.rules else ""
         typeface, folder = font_for(texts_of(study)), media_folder(study)
-        return cls(size_px, typeface, study.words, words, rules, media_folder=folder, viewing=viewing)
+        return cls(
+            size_px,
+            typeface,
+            study.words,
+            words,
+            rules,
+            media_folder=folder,
+            viewing=viewing,
+            colours_in_trials=study.definition.look.in_trials,
+        )
+
+    @property
+    def in_trials(self) -> "Sheet":
+        """The same sheet with the colours of a trial."""
+        return replace(self, colours=self.colours_in_trials)
 
     @property
     def direction(self) -> Direction:
@@ -178,23 +198,24 @@ class Sheet:
         return min(self.inside_px[0], round(sample_px / len(_SAMPLE) * LETTERS_PER_LINE))
 
 
-Colour = tuple[int, int, int]
+class Colour(StrEnum):
+    """The use of a colour. The palette of a screen says which colour that is (`Palette`)."""
 
-PAPER: Colour = (0xFF, 0xFF, 0xFF)
-INK: Colour = (0x1B, 0x1F, 0x24)
-INK_SOFT: Colour = (0x52, 0x5B, 0x66)
-LINE: Colour = (0xC9, 0xD0, 0xD8)
-LINE_STRONG: Colour = (0x6F, 0x79, 0x85)
-PANEL: Colour = (0xF3, 0xF5, 0xF7)
-ACCENT: Colour = (0x0B, 0x57, 0xA4)
-ON_ACCENT: Colour = (0xFF, 0xFF, 0xFF)
-CHOICE: Colour = (0x8A, 0x4B, 0x00)
-ON_CHOICE: Colour = (0xFF, 0xFF, 0xFF)
-CHOICE_SOFT: Colour = (0xFD, 0xF0, 0xDC)
-RIGHT: Colour = (0x14, 0x6C, 0x2E)
-ON_RIGHT: Colour = (0xFF, 0xFF, 0xFF)
-RIGHT_SOFT: Colour = (0xE4, 0xF4, 0xE8)
-WRONG: Colour = (0xA3, 0x26, 0x1B)
-WRONG_SOFT: Colour = (0xFC, 0xEB, 0xE9)
-ATOM: Colour = (0x1B, 0x1F, 0x24)
-GRID: Colour = (0x8A, 0x94, 0x9F)
+    PAPER = "paper"
+    INK = "ink"
+    INK_SOFT = "ink_soft"
+    LINE = "line"
+    LINE_STRONG = "line_strong"
+    PANEL = "panel"
+    ACCENT = "accent"
+    ON_ACCENT = "on_accent"
+    CHOICE = "choice"
+    ON_CHOICE = "on_choice"
+    CHOICE_SOFT = "choice_soft"
+    RIGHT = "right"
+    ON_RIGHT = "on_right"
+    RIGHT_SOFT = "right_soft"
+    WRONG = "wrong"
+    WRONG_SOFT = "wrong_soft"
+    ATOM = "atom"
+    GRID = "grid"

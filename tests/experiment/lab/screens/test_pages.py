@@ -5,9 +5,9 @@ from itertools import combinations, pairwise
 
 import pytest
 from markdown_it import MarkdownIt
+from PIL import ImageColor
 
 from batteries.errors import InputError
-from experiment.lab.screens.layout import sheet as sheet_module
 from experiment.lab.screens.layout.buttons import Action
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.message import message
@@ -18,9 +18,11 @@ from experiment.lab.screens.text.paragraphs import Span
 from experiment.load_study import load_study
 from experiment.records import Source
 from experiment.study.blackbox_diagrams import diagram_of, is_diagram, steps_of
+from experiment.study.palette import PALETTES
 from experiment.texts import texts_in
 from tests.paths import STUDIES
 
+LIGHT = PALETTES["light"]
 SIZES = [(1024, 768), (1920, 1080), (3840, 2160)]
 BACK, NEXT = Action("back", "Back", "←"), Action("next", "Next", "→")
 CONSENT = (Action("agree", "I agree, start", "1"), Action("decline", "I do not agree", "2"))
@@ -274,7 +276,7 @@ def test_more_than_two_actions_are_a_list_on_every_screen():
 def test_only_the_main_action_is_filled():
     picture = message(sheet_of(), "Leave?", [], ESCAPE)
     fills = [picture.image.getpixel((box[0] + 8, box[1] + 8)) for box in (region.box_px for region in picture.regions)]
-    assert fills == [sheet_module.ACCENT, sheet_module.PAPER, sheet_module.PAPER]
+    assert fills == [ImageColor.getrgb(colour) for colour in (LIGHT.accent, LIGHT.paper, LIGHT.paper)]
 
 
 def test_a_long_message_is_refused_rather_than_cut_off():

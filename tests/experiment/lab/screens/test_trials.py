@@ -4,22 +4,24 @@ from dataclasses import replace
 from itertools import combinations, pairwise
 
 import pytest
+from PIL import ImageColor
 
 from batteries.errors import InputError
 from batteries.tasks import task_named
 from experiment.lab.input.key_bindings import state_after
 from experiment.lab.input.response_state import ResponseState
-from experiment.lab.screens.layout import sheet as sheet_module
 from experiment.lab.screens.layout.buttons import Action
 from experiment.lab.screens.layout.sheet import Sheet
 from experiment.lab.screens.text.fonts import DEJAVU, font_for
 from experiment.lab.screens.trial import fixation, trial, with_even_letters
 from experiment.lab.screens.trial_header import ShownFeedback, TrialMoment
 from experiment.load_study import load_study
+from experiment.study.palette import PALETTES, contrast
 from experiment.texts import ENGLISH, texts_in
 from tests.paths import ROOT
 
 SMALL, USUAL, LARGE = (1024, 768), (1920, 1080), (3840, 2160)
+LIGHT = PALETTES["light"]
 ASKING = TrialMoment(progress="Question 24 of 24")
 GO_ON = (Action("next", "Continue", "Enter"),)
 
@@ -227,6 +229,11 @@ def board(sample_study):
     return next(item for item in sample_study.battery.items if item.key == "absorbed")
 
 
+def rgb(name):
+    """Return the colour of this name on a page, in the light scheme."""
+    return ImageColor.getrgb(getattr(LIGHT, name))
+
+
 def colour_of(picture, region):
     left, top, _, _ = next(area.box_px for area in picture.regions if area.name == region)
     return picture.image.getpixel((left + 6, top + 14))
@@ -248,11 +255,11 @@ def test_a_clicked_choice_is_shown_on_the_board_and_in_words(board):
     assert "Choose a place on the edge" in " ".join(words(before))
     state = state_after(board.task, board.content, state, "west-5")
     chosen = draw(sheet, board, replace(ASKING, response_state=state))
-    assert colour_of(before, "west-5") == sheet_module.PANEL
-    assert colour_of(chosen, "west-5") == sheet_module.CHOICE
+    assert colour_of(before, "west-5") == rgb("panel")
+    assert colour_of(chosen, "west-5") == rgb("choice")
     assert "Your answer: WEST 5" in " ".join(words(chosen)) and "OUT" in words(chosen)
-    assert colour_of(chosen, board.content["entry"]) == sheet_module.ACCENT
-    assert colour_of(before, "submit") == sheet_module.PANEL and colour_of(chosen, "submit") == sheet_module.ACCENT
+    assert colour_of(chosen, board.content["entry"]) == rgb("accent")
+    assert colour_of(before, "submit") == rgb("panel") and colour_of(chosen, "submit") == rgb("accent")
     assert chosen.regions == before.regions
 
 
@@ -279,48 +286,40 @@ def test_feedback_on_a_board_marks_the_exit_of_the_ray(sample_study):
     assert {"RAY", "IN", "YOU"} <= set(words(other))
     right = draw(sheet, item, judged(item, item.key, ENGLISH))
     assert "RAY" not in words(right) and "YOU" not in words(right)
-    assert sheet_module.RIGHT in {colour for _, colour in right.image.getcolors(1 << 20)}
+    assert rgb("right") in {colour for _, colour in right.image.getcolors(1 << 20)}
 
 
 def test_the_fixation_is_a_sharp_cross_in_the_exact_middle():
     for size_px in (SMALL, USUAL, LARGE, (1366, 768), (1365, 767)):
         image = fixation(sheet_of(size_px)).image
         assert image.size == size_px
-        assert {colour for _, colour in image.getcolors()} == {sheet_module.PAPER, sheet_module.INK}
+        assert {colour for _, colour in image.getcolors()} == {rgb("paper"), rgb("ink")}
         left, top, right, bottom = image.convert("L").point(lambda value: 255 - value).getbbox()
         assert (left, top) == (size_px[0] - right, size_px[1] - bottom)
     image = fixation(sheet_of(SMALL)).image
     column = [image.getpixel((512 - 10, y)) for y in range(768)]
-    assert column.count(sheet_module.INK) == 2
-
-
-def luminance(colour):
-    parts = [part / 255 for part in colour]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    assert column.count(rgb("ink")) == 2
 
 
 @pytest.mark.parametrize(
     ("ink", "behind"),
     [
-        ("INK", "PAPER"),
-        ("INK", "PANEL"),
-        ("INK", "RIGHT_SOFT"),
-        ("INK", "WRONG_SOFT"),
-        ("INK", "CHOICE_SOFT"),
-        ("INK_SOFT", "PAPER"),
-        ("INK_SOFT", "PANEL"),
-        ("INK_SOFT", "CHOICE_SOFT"),
-        ("INK_SOFT", "RIGHT_SOFT"),
-        ("ON_ACCENT", "ACCENT"),
-        ("ON_CHOICE", "CHOICE"),
-        ("ON_RIGHT", "RIGHT"),
-        ("RIGHT", "RIGHT_SOFT"),
-        ("WRONG", "WRONG_SOFT"),
-        ("WRONG", "PAPER"),
+        ("ink", "paper"),
+        ("ink", "panel"),
+        ("ink", "right_soft"),
+        ("ink", "wrong_soft"),
+        ("ink", "choice_soft"),
+        ("ink_soft", "paper"),
+        ("ink_soft", "panel"),
+        ("ink_soft", "choice_soft"),
+        ("ink_soft", "right_soft"),
+        ("on_accent", "accent"),
+        ("on_choice", "choice"),
+        ("on_right", "right"),
+        ("right", "right_soft"),
+        ("wrong", "wrong_soft"),
+        ("wrong", "paper"),
     ],
 )
 def test_every_text_contrasts_with_its_background(ink, behind):
-    luminances = (luminance(getattr(sheet_module, colour)) for colour in (ink, behind))
-    light, dark = sorted(luminances, reverse=True)
-    assert (light + 0.05) / (dark + 0.05) >= 4.5
+    assert contrast(getattr(LIGHT, ink), getattr(LIGHT, behind)) >= 4.5

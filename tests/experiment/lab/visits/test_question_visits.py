@@ -7,7 +7,7 @@ import pytest
 
 from experiment.load_study import load_study
 from experiment.plan import plan_session
-from tests.experiment.lab.visits.lab_visits import careful, names_on, press, rows
+from tests.experiment.lab.visits.lab_visits import FakeDisplay, careful, names_on, press, rows
 from tests.paths import ROOT
 
 ANSWERS = {
@@ -91,3 +91,29 @@ def test_confidence_is_asked_after_every_response_but_not_after_a_missed_one(lab
     }
     asked = sum("How sure are you?" in seen and "·" not in seen for seen in visit.display.seen)
     assert asked >= len(found) - 1
+
+
+def test_trials_have_the_background_of_the_study_and_pages_are_white(lab, memory, monkeypatch):
+    with (memory / "study.yaml").open("a", encoding="utf-8") as file:
+        file.write('\nlook: {background: "#808080"}\n')
+    study, corners = load_study(memory), []
+
+    def fixate(display, fixation, screens, stimulus, fixation_ms, intertrial, *trial):
+        steps = [*screens, *stimulus, *([intertrial] if intertrial else [])]
+        corners.append("fixation")
+        corners.extend(picture.image.getpixel((3, 3)) for picture in (fixation, *(step.picture for step in steps)))
+        return original(display, fixation, screens, stimulus, fixation_ms, intertrial, *trial)
+
+    def see(display, picture):
+        corners.append(picture.image.getpixel((3, 3)))
+        seen(display, picture)
+
+    original, seen = FakeDisplay.fixate, FakeDisplay.see
+    for name in ("see", "redraw", "confirm"):
+        monkeypatch.setattr(FakeDisplay, name, see)
+    monkeypatch.setattr(FakeDisplay, "fixate", fixate)
+    lab(study, scripted(study))
+    first, last = corners.index("fixation"), len(corners) - 1
+    assert set(corners[:first]) == {(255, 255, 255)}  # consent and instructions
+    assert set(corners[first:last]) == {"fixation", (128, 128, 128)}  # also feedback and confidence
+    assert corners[last] == (255, 255, 255)
