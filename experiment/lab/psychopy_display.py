@@ -13,13 +13,11 @@ import psychopy
 
 from batteries.items import Item
 from experiment.lab.hardware.clock import wait_until
-from experiment.lab.hardware.eye_tracker import EyeTracker
+from experiment.lab.hardware.devices import Devices
 from experiment.lab.hardware.keys_and_clicks import InputDevices, Press
 from experiment.lab.hardware.monitors import viewing_of
 from experiment.lab.hardware.psychopy_messages import collect_messages, psychopy_messages
 from experiment.lab.hardware.response_box.box import open_box
-from experiment.lab.hardware.response_box.box_text import BoxText
-from experiment.lab.hardware.scanner import Scanner
 from experiment.lab.hardware.sound_output import SoundOutput
 from experiment.lab.hardware.triggers import open_trigger
 from experiment.lab.hardware.window import AtFlip, LabWindow, Prepared, WindowSize
@@ -60,18 +58,16 @@ class PsychoPyDisplay:
         The events of the visit, with the destination of event codes.
     device
         Description of the machine, as stored with the session.
+    devices
+        The devices of the machine. Its scanner and its eye tracker are those of the visit.
     output
         The sound output; None if the study plays no sounds.
     media_folder
         Folder of the battery, with the files of sounds and videos; None if there are none.
-    scanner
-        The scanner whose pulse begins the trials of a visit; None without a scanner.
     log
         PsychoPy's log of the visit; None for a log that receives no messages of PsychoPy.
     classes
         The classes of the study that draw trials, by name.
-    eye_tracker
-        The eye tracker; None without an eye tracker.
     """
 
     def __init__(
@@ -80,13 +76,13 @@ class PsychoPyDisplay:
         inputs: InputDevices,
         events: VisitEvents,
         device: LabDevice,
+        devices: Devices | None = None,
         output: SoundOutput | None = None,
         media_folder: Path | None = None,
-        scanner: Scanner | None = None,
         log: PsychoPyLog | None = None,
         classes: Mapping[str, LoadedClass] = MappingProxyType({}),
-        eye_tracker: EyeTracker | None = None,
     ) -> None:
+        devices = devices or Devices()
         self._window = window
         self._classes = classes
         self.log = log or PsychoPyLog()
@@ -95,8 +91,7 @@ class PsychoPyDisplay:
         self._onset_ns = 0
         self._inputs = inputs
         self.events = events
-        self.scanner = scanner
-        self.eye_tracker = eye_tracker
+        self.scanner, self.eye_tracker = devices.scanner, devices.eye_tracker
         self.device = device
         self._prepared: dict[str, tuple[ScreenImage, Prepared]] = {}
         """The images that all trials have in common, by name."""
@@ -256,10 +251,7 @@ def open_display(
     monitor: str | None,
     screen: int,
     size_px: WindowSize,
-    trigger: str | None,
-    scanner: Scanner | None = None,
-    box: BoxText | None = None,
-    eye_tracker: EyeTracker | None = None,
+    devices: Devices,
 ) -> Iterator[tuple[PsychoPyDisplay, Sheet]]:
     """Open a window. Yield a display in this window, and the sheet (sizes, fonts and texts of the screens).
 
@@ -273,14 +265,8 @@ def open_display(
         Number of the screen, from 0.
     size_px
         Width and height of the window; see `WindowSize`.
-    trigger
-        Destination of event codes; see `experiment.lab.hardware.triggers`.
-    scanner
-        The scanner; None without a scanner.
-    box
-        The response box; None without a box.
-    eye_tracker
-        The eye tracker, which is closed before the window; None without an eye tracker.
+    devices
+        The devices of the machine.
 
     Raises
     ------
@@ -288,28 +274,28 @@ def open_display(
         If the monitor, screen, trigger, response box or a necessary sound output does not exist, no font has all
         characters of the study, or a class of the study that draws trials fails.
     """
-    classes = load_classes(study)
+    classes, scanner, box, tracker = load_classes(study), devices.scanner, devices.box, devices.eye_tracker
     window = LabWindow(size_px, screen=screen, monitor=monitor, background=study.definition.look.in_trials.paper)
     log = PsychoPyLog(collect_messages)
     with (
         psychopy_messages(log, window.anchor),
-        closing(open_trigger(trigger, study.highest_event_code)) if trigger else nullcontext() as codes,
+        closing(open_trigger(devices.trigger, study.highest_event_code)) if devices.trigger else nullcontext() as codes,
         closing(open_box(box)) if box else nullcontext() as opened_box,
         closing(SoundOutput()) if plays_sounds(study) else nullcontext() as output,
         window,
-        closing(eye_tracker) if eye_tracker else nullcontext(),
+        closing(tracker) if tracker else nullcontext(),
     ):
         viewing = viewing_of(monitor) if monitor else None
         sheet = sheet_for(study, window.size_px, viewing)
         try_all_items(study, classes, window)
-        events = VisitEvents(window.anchor, study.definition.event_codes, codes, eye_tracker)
+        events = VisitEvents(window.anchor, study.definition.event_codes, codes, tracker)
         pulse_key = scanner.key if scanner else None
         inputs = InputDevices(window, pulse_key=pulse_key, on_pulse=events.pulse, box=opened_box)
         device = _device(window, inputs, sheet)
         if box and opened_box:
             device = device.model_copy(update={"response_box": f"{box.text}; {opened_box.timing}"})
         media = media_folder(study)
-        yield PsychoPyDisplay(window, inputs, events, device, output, media, scanner, log, classes, eye_tracker), sheet
+        yield PsychoPyDisplay(window, inputs, events, device, devices, output, media, log, classes), sheet
 
 
 def _device(window: LabWindow, inputs: InputDevices, sheet: Sheet) -> LabDevice:

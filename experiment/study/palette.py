@@ -16,7 +16,7 @@ Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 
 _SHARE_OF_PANEL = 0.2
-"""How far a panel differs from a study's background, as a share of the way to white or black."""
+"""Difference of a panel from a study's background, as a share of the way to white or black."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from equipoise.commands.lab.syncing_client import SyncingClient
 from equipoise.commands.lab.upload import upload_withdrawals
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded
 from experiment.lab.frame_durations import durations_warning
+from experiment.lab.hardware.devices import Devices
 from experiment.lab.hardware.eye_tracker import EyeTracker
 from experiment.lab.hardware.eye_tracker_settings import read_eye_tracker
 from experiment.lab.hardware.psychopy_import import require_psychopy
@@ -120,11 +121,11 @@ def lab_run(
     if visitor is not None:
         _check_options(study, visitor, server)
     scanner = read_scanner(setup.scanner) if setup.scanner else None
-    box, eye_tracker = _box(study, setup, scanner), _eye_tracker(setup)
+    devices = Devices(setup.trigger, scanner, _box(study, setup, scanner), _eye_tracker(setup))
     require_psychopy()
     from experiment.lab.psychopy_display import open_display  # noqa: PLC0415 - PsychoPy takes seconds to load
 
-    opening = open_display(study, setup.monitor, setup.screen, setup.size_px, setup.trigger, scanner, box, eye_tracker)
+    opening = open_display(study, setup.monitor, setup.screen, setup.size_px, devices)
     with ExitStack() as stack:
         there = stack.enter_context(remote_client(server)) if server else None
         here, opened = stack.enter_context(local_client(study, store))
@@ -142,8 +143,8 @@ def lab_run(
                 raise InputError("no session has begun. Fix: run the command with the right code and session number.")
         withdrawals_waiting_for = upload_withdrawals(study, opened, there) if there else None
         problem = delete_withdrawn(study, opened)
-        if eye_tracker is not None:
-            eye_tracker.check()
+        if devices.eye_tracker is not None:
+            devices.eye_tracker.check()
         display, sheet = stack.enter_context(opening)
         machine = display.machine_timing
         machine.require(frames=setup.require_frames, ptb=setup.require_ptb)
@@ -180,7 +181,7 @@ def lab_run(
         outcome,
         files.table,
         files.eye,
-        files.problem or (eye_tracker and eye_tracker.problem) or problem,
+        files.problem or (devices.eye_tracker and devices.eye_tracker.problem) or problem,
         waiting_for,
         withdrawals_waiting_for,
         machine,

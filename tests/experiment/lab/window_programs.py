@@ -174,6 +174,10 @@ def presentation():
         send({"onsets": outcome, "called": called, "now": time.time()})
 
 
+LATEST_NS = 2_000_000
+"""Time before the end of a frame from which the imitated screen takes an image only for the frame after the next."""
+
+
 def imitate_screen(hz, n_queued=0):
     """Make the flips of the next window wait for an imitated screen, which queues `n_queued` images."""
     frame_ns = round(1e9 / float(hz))
@@ -181,6 +185,10 @@ def imitate_screen(hz, n_queued=0):
     shown_ns = [0]
 
     def swap_and_wait(self, flipThisFrame=True):
+        # A swap takes about a millisecond. Without this wait, its pixels could change before the end of a frame, and
+        # the swap return after it. Then two observers would disagree about the frame.
+        if -time.perf_counter_ns() % frame_ns < LATEST_NS:
+            wait_until((time.perf_counter_ns() // frame_ns + 1) * frame_ns)
         swap(self, flipThisFrame)
         shown_ns[0] = (max(time.perf_counter_ns(), shown_ns[0]) // frame_ns + 1) * frame_ns
         wait_until(shown_ns[0] - int(n_queued) * frame_ns)
