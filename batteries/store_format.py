@@ -17,6 +17,7 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m014_accounts_and_extended_quotas",
     "m015_screens_and_confidence",
     "m016_device_of_a_trial",
+    "m017_actions",
 )
 """Names of the migrations of the store, in order. The analysis refuses a store with an unknown migration."""
 

@@ -450,6 +450,31 @@ class Response(BaseModel):
     )
 
 
+class TrialAction(BaseModel):
+    """One action in a trial of an interactive task. The observation follows from the actions up to this one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    action_id: str = Field(
+        pattern=UUID_PATTERN, description="UUID made by the client. An action that is sent twice is stored once."
+    )
+    trial_index: int = Field(ge=0, le=1_000_000, description="Index of the trial in the session's plan, from 0.")
+    action_index: int = Field(ge=0, le=1_000_000, description="Number of actions in this trial before this one.")
+    action: JsonValue = Field(description="The action; its form depends on the task.")
+    since_onset_ms: float | None = Field(
+        default=None, ge=0, le=86_400_000, description="Time from the onset of the stimulus to the action, in ms."
+    )
+    rt_ms: float | None = Field(
+        default=None,
+        ge=0,
+        le=86_400_000,
+        description="Time from the observation before, or from the onset for the first action, to the action, in ms.",
+    )
+    input: Literal["key", "mouse", "touch", "pen", "box"] | None = Field(default=None, description="Input device.")
+    attempt: int = Field(default=1, ge=1, le=1_000_000, description="Number of the trial's presentation, from 1.")
+    visit: int | None = Field(default=None, ge=1, le=1_000_000, description="Number of the visit, from 1.")
+
+
 TRUNCATED = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 """The providers' words for the reason that a reply stopped at the limit of tokens."""
 

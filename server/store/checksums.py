@@ -27,6 +27,14 @@ RESPONSE_COLUMNS = (
 )  # fmt: skip
 """The stored columns of a response that the checksum of the response covers, in this order."""
 
+ACTION_COLUMNS = (
+    "session", "trial_index", "action_index", "action_id", "action", "observation", "since_onset_ms", "rt_ms",
+    "input", "attempt", "visit", "received_at",
+)  # fmt: skip
+"""The stored columns of an action. Its checksum, which covers them, is a link of the session's chain: the actions of a
+trial come before the trial's response.
+"""
+
 N_FIRST_COLUMNS = 18
 """Number of the columns in `RESPONSE_COLUMNS` that existed before the migration `m003`. The checksum of a response that
 was stored before `m003` covers only these first columns.

@@ -6,8 +6,10 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
+from pydantic import JsonValue
+
 from batteries.items import Item
-from experiment.records import Response, Run
+from experiment.records import Response, Run, TrialAction
 from experiment.study.definition import Study, StudyDefinition
 from server.store.database import Database
 from server.store.errors import StudyFull
@@ -27,6 +29,7 @@ from server.store.models import (
     SessionPlan,
     SessionStart,
     SlotState,
+    StoredAction,
     StoredRun,
     StoredSession,
     Visit,
@@ -195,6 +198,43 @@ class Store(ResearcherStore):
         Conflict
             If a trial is not the next trial of the plan, if the session is over, or if a different response has the
             same `response_id`.
+        """
+
+    @abstractmethod
+    def actions(self, session: str, trial_index: int) -> list[StoredAction]:
+        """Return the actions of a trial of an interactive task, in order."""
+
+    @abstractmethod
+    def add_action(
+        self,
+        session: str,
+        token_digest: str,
+        action: TrialAction,
+        observation: JsonValue,
+        passed_over: range = NOTHING_PASSED_OVER,
+    ) -> bool:
+        """Store the next action of the next trial of a session, with its observation.
+
+        Parameters
+        ----------
+        session, token_digest, passed_over
+            As in `add_responses`.
+        action
+            The action.
+        observation
+            The observation, which the participant gets only after this method has returned.
+
+        Returns
+        -------
+        bool
+            True if the action is new, and False if it was stored before with the same `action_id`.
+
+        Raises
+        ------
+        NotYourSession
+            If the token does not belong to the session, or another window has added another action in its place.
+        Conflict
+            If the trial is not the next trial of the plan, an earlier action is missing, or the session is over.
         """
 
     @abstractmethod

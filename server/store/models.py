@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from pydantic import JsonValue
+
 from batteries.items import Item
 from experiment.lab_api import UploadedSession
 from experiment.plan import Phase
@@ -66,6 +68,15 @@ class StoredTrial:
     trial_index: int
     phase: Phase
     item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAction:
+    """An action in a trial of an interactive task, with its observation."""
+
+    action_id: str
+    action: JsonValue
+    observation: JsonValue
 
 
 @dataclass(frozen=True)

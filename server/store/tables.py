@@ -1,6 +1,6 @@
 """The tables of a store with their columns. Each table comes after the tables to which its rows refer."""
 
-from server.store.checksums import RESPONSE_COLUMNS
+from server.store.checksums import ACTION_COLUMNS, RESPONSE_COLUMNS
 
 TABLES: dict[str, tuple[str, ...]] = {
     "studies": ("study_digest", "study", "version", "battery_digest", "definition", "texts", "registered_at",
@@ -18,6 +18,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "runs": ("session", "run", "model", "model_version", "temperature", "prompt_digest", "parameters"),
     "planned_trials": ("session", "trial_index", "phase", "item_id"),
     "responses": (*RESPONSE_COLUMNS, "checksum"),
+    "actions": (*ACTION_COLUMNS, "checksum"),
     "visits": ("session", "visit", "visit_id", "at", "next_trial_index", "device"),
     "slots": ("study_digest", "kind", "group", "n_begun", "n_reserved", "n_confirmed", "is_open", "n_added"),
     "logs": ("study_digest", "n_events", "checksum"),

@@ -16,7 +16,15 @@ from typing import Any
 from experiment.plan import Phase
 from experiment.records import Kind
 from experiment.study.definition import StudyDefinition
-from server.store.checksums import FIXED, RESPONSE_COLUMNS, SESSIONS, beginning_of_session, is_link_of_response, link
+from server.store.checksums import (
+    ACTION_COLUMNS,
+    FIXED,
+    RESPONSE_COLUMNS,
+    SESSIONS,
+    beginning_of_session,
+    is_link_of_response,
+    link,
+)
 from server.store.database import Database
 from server.store.models import FORMER_REASONS, Access, Release, SlotState
 from server.store.sql import accounts, identities, payments, responses
@@ -184,10 +192,10 @@ def _check_sessions(
     db: Database, found: Verified, logs: _Logs, totals_here: dict[str, list[int]], on_rows: Callable[[int], None]
 ) -> Iterator[str]:
     """Check each session's chain, and compare the session with the log. Yield the last checksum of each chain."""
-    for table in ("planned_trials", "responses", "visits"):
+    for table in ("planned_trials", "responses", "actions", "visits"):
         strays = db.execute(f"SELECT DISTINCT session FROM {table} WHERE session NOT IN (SELECT session FROM sessions)")
         found.problems += [f"session {session}: it is missing, but its {table} are present." for (session,) in strays]
-    # Four queries run side by side in the same order, so that only one session is in memory at a time.
+    # Five queries run side by side in the same order, so that only one session is in memory at a time.
     plan_of = _BySession(
         db,
         "SELECT session, phase, item_id FROM planned_trials WHERE session IN (SELECT session FROM sessions) "
@@ -197,6 +205,11 @@ def _check_sessions(
         db,
         f"SELECT {', '.join(RESPONSE_COLUMNS)}, checksum FROM responses "
         "WHERE session IN (SELECT session FROM sessions) ORDER BY session, trial_index, attempt",
+    )
+    actions_of = _BySession(
+        db,
+        f"SELECT {', '.join(ACTION_COLUMNS)}, checksum FROM actions "
+        "WHERE session IN (SELECT session FROM sessions) ORDER BY session, trial_index, action_index",
     )
     visits_of = _BySession(
         db,
@@ -220,7 +233,8 @@ def _check_sessions(
             for before, here in zip(totals_here.get(study_digest, (0, 0)), (len(rows), sum(numbers)), strict=True)
         ]
         on_rows(len(rows))
-        found.problems += _check_chain(session, plan, rows, fixed, (n_trials, n_answered, checksum))
+        links = _in_order(actions_of(session), rows)
+        found.problems += _check_chain(session, plan, rows, links, fixed, (n_trials, n_answered, checksum))
         n_there = len(rows) + _n_passed_over(plan, rows, n_answered)
         if status == "completed" and not is_model and n_there < n_trials:
             found.problems.append(
@@ -242,8 +256,22 @@ def _check_sessions(
     found.problems += [f"session {session}: it is missing, but in the log." for session in logs.sessions.keys() - seen]
 
 
+def _in_order(actions: list[Any], rows: list[Any]) -> list[tuple[bool, Any]]:
+    """Return the links of a session's chain: the actions of a trial come before its response.
+
+    Each link is True for a response, and the row.
+    """
+    links = [(row[1], False, row) for row in actions] + [(row[1], True, row) for row in rows]
+    return [(is_response, row) for _, is_response, row in sorted(links, key=itemgetter(0, 1))]
+
+
 def _check_chain(
-    session: str, plan: list[Any], rows: list[Any], fixed: list[Any], end: tuple[int, int, str]
+    session: str,
+    plan: list[Any],
+    rows: list[Any],
+    links: list[tuple[bool, Any]],
+    fixed: list[Any],
+    end: tuple[int, int, str],
 ) -> Iterator[str]:
     n_trials, n_answered, checksum = end
     if len(plan) != n_trials:
@@ -251,15 +279,22 @@ def _check_chain(
     if len(rows) + _n_passed_over(plan, rows, n_answered) != n_answered:
         yield f"session {session}: {n_answered} responses were acknowledged, but {len(rows)} are present."
     last = beginning_of_session(fixed, plan)
-    if not (is_link_of_response(rows[0][-1], last, rows[0][:-1]) if rows else checksum == last):
+    if not (_is_link(*links[0], last) if links else checksum == last):
         last = beginning_of_session(fixed[:-1], plan)  # A session from before `m007`.
-    for *values, stored in rows:
-        if not is_link_of_response(stored, last, values):
-            yield f"session {session}: the response to trial {values[1]}, or data before this response, was changed."
+    for is_response, row in links:
+        if not _is_link(is_response, row, last):
+            what = "response to" if is_response else f"action {row[2]} in"
+            before = "response" if is_response else "action"
+            yield f"session {session}: the {what} trial {row[1]}, or data before this {before}, was changed."
             return
-        last = stored
+        last = row[-1]
     if last != checksum:
         yield f"session {session}: its plan, or the end of its responses, was changed."
+
+
+def _is_link(is_response: bool, row: Any, last: str) -> bool:
+    *values, stored = row
+    return is_link_of_response(stored, last, values) if is_response else stored == link(last, values)
 
 
 def _n_passed_over(plan: list[Any], rows: list[Any], n_answered: int) -> int:

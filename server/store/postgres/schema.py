@@ -7,7 +7,7 @@ texts, as in SQLite.
 
 from server.store.tables import TRIALS
 
-VERSION = "m016_device_of_a_trial"
+VERSION = "m017_actions"
 """Name of the SQLite migration with the same tables."""
 
 RENAMED_TABLES = {"places": "slots", "answer_totals": "response_totals"}
@@ -150,6 +150,14 @@ STATEMENTS = (
     )
     """,
     "ALTER TABLE slots ADD COLUMN IF NOT EXISTS n_added INTEGER NOT NULL DEFAULT 0",
+    """
+    CREATE TABLE IF NOT EXISTS actions (
+      session TEXT REFERENCES sessions (session), trial_index INTEGER, action_index INTEGER, action_id TEXT NOT NULL,
+      action TEXT NOT NULL, observation TEXT NOT NULL, since_onset_ms DOUBLE PRECISION, rt_ms DOUBLE PRECISION,
+      input TEXT, attempt INTEGER NOT NULL, visit INTEGER, received_at TEXT NOT NULL, checksum TEXT NOT NULL,
+      PRIMARY KEY (session, trial_index, action_index)
+    )
+    """,
     "DROP VIEW IF EXISTS trials",  # PostgreSQL cannot replace a view whose columns were in another order.
     f"CREATE VIEW trials AS {TRIALS}",
 )

@@ -25,6 +25,7 @@ from server.store.postgres import schema
 from server.store.postgres.address import LONG_WORK, OF_CONNECTIONS, away, connect, read_address, reason, refused
 from server.store.postgres.connections import CHECK, LONG, REQUEST, SCHEMA, Connection, Limits, transaction
 from server.store.sql import identities, responses, sessions
+from server.store.sql.actions import NewAction
 from server.store.sql.group_commit import GroupCommit, run_batch
 from server.store.sql.responses import ResponseBatch
 from server.store.sql.store import SqlStore
@@ -126,16 +127,15 @@ class PostgresStore(SqlStore):
             kwargs=OF_CONNECTIONS,
             open=True,
         )
-        self._group: GroupCommit[ResponseBatch] = GroupCommit(self._commit)
+        self._group: GroupCommit[ResponseBatch | NewAction] = GroupCommit(self._commit)
 
     def _write(self, job: Callable[[Database], Result]) -> Result:
         return self._transaction(job, again_after=(psycopg.errors.UniqueViolation,))
 
-    def _add_batch(self, new: ResponseBatch) -> list[bool]:
-        is_new: list[bool] = self._group.do(new)
-        return is_new
+    def _add_batch(self, new: ResponseBatch | NewAction) -> Any:
+        return self._group.do(new)
 
-    def _commit(self, batch: Sequence[ResponseBatch]) -> Sequence[Any]:
+    def _commit(self, batch: Sequence[ResponseBatch | NewAction]) -> Sequence[Any]:
         def job(db: Database) -> list[Any]:
             return run_batch(db, batch, of_one_alone=psycopg.IntegrityError, of_all=psycopg.Error)
 

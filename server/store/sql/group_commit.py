@@ -15,7 +15,8 @@ from typing import Any, Generic, TypeVar
 
 from server.store.database import Database
 from server.store.errors import StoreUnavailable
-from server.store.sql import responses
+from server.store.sql import actions, responses
+from server.store.sql.actions import NewAction
 from server.store.sql.responses import ResponseBatch
 
 Work = TypeVar("Work")
@@ -145,18 +146,22 @@ class GroupCommit(Generic[Work]):
 
 
 def run_batch(
-    db: Database, batch: Sequence[ResponseBatch | Job], of_one_alone: type[Exception], of_all: type[Exception]
+    db: Database,
+    batch: Sequence[ResponseBatch | NewAction | Job],
+    of_one_alone: type[Exception],
+    of_all: type[Exception],
 ) -> list[Any]:
     """Do all work of a batch. Return the result of each piece of work, or the exception that it raised.
 
-    First all responses are stored, in few statements. Then the jobs are run in the order of the batch.
+    First all responses are stored, in few statements, and then all actions. Then the jobs are run in the order of the
+    batch.
 
     Parameters
     ----------
     db
         A connection inside a transaction, which the caller commits.
     batch
-        The pieces of work: responses to store, and jobs (functions) to run.
+        The pieces of work: responses and actions to store, and jobs (functions) to run.
     of_one_alone
         Class of database errors that concern only one piece of work, because it contradicts the store.
     of_all
@@ -164,23 +169,41 @@ def run_batch(
         batch is done.
     """
     outcomes: dict[int, Any] = {}
-    new = [position for position, work in enumerate(batch) if isinstance(work, ResponseBatch)]
-    if new:
-        batches = [work for work in batch if isinstance(work, ResponseBatch)]
-        together = _attempt(db, lambda db: responses.add(db, batches), of_one_alone, of_all)
-        if isinstance(together, Exception):
-            # One request contains a value that the database cannot store. Each request is tried alone, so that this
-            # request does not affect the other requests.
-            together = [_alone(db, batch[position], of_one_alone, of_all) for position in new]
-        outcomes.update(zip(new, together, strict=True))
+    for kind, add in ((ResponseBatch, responses.add), (NewAction, actions.add)):
+        positions = [position for position, work in enumerate(batch) if isinstance(work, kind)]
+        outcomes |= _together(db, {position: batch[position] for position in positions}, add, of_one_alone, of_all)
     for position, work in enumerate(batch):
-        if not isinstance(work, ResponseBatch):
+        if not isinstance(work, ResponseBatch | NewAction):
             outcomes[position] = _attempt(db, work, of_one_alone, of_all)
     return [outcomes[position] for position in range(len(batch))]
 
 
-def _alone(db: Database, work: Any, of_one_alone: type[Exception], of_all: type[Exception]) -> Any:
-    outcome = _attempt(db, lambda db: responses.add(db, [work]), of_one_alone, of_all)
+def _together(
+    db: Database,
+    requests: dict[int, Any],
+    add: Callable[[Database, Sequence[Any]], Sequence[Any]],
+    of_one_alone: type[Exception],
+    of_all: type[Exception],
+) -> dict[int, Any]:
+    """Store the requests of one kind in few statements. Return the result of each of them, by its position."""
+    if not requests:
+        return {}
+    results = _attempt(db, lambda db: add(db, list(requests.values())), of_one_alone, of_all)
+    if not isinstance(results, Exception):
+        return dict(zip(requests, results, strict=True))
+    # One request contains a value that the database cannot store. Each request is tried alone, so that this request
+    # does not affect the other requests.
+    return {position: _alone(db, request, add, of_one_alone, of_all) for position, request in requests.items()}
+
+
+def _alone(
+    db: Database,
+    request: Any,
+    add: Callable[[Database, Sequence[Any]], Sequence[Any]],
+    of_one_alone: type[Exception],
+    of_all: type[Exception],
+) -> Any:
+    outcome = _attempt(db, lambda db: add(db, [request]), of_one_alone, of_all)
     return outcome if isinstance(outcome, Exception) else outcome[0]
 
 

@@ -6,21 +6,20 @@ totals of a study are the sum of several rows, so that server processes seldom w
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 from experiment.records import Response, RunResponse, Status
 from server.store.checksums import MODEL_COLUMNS, RESPONSE_COLUMNS, link_response
-from server.store.database import Database, as_text, marks, now
+from server.store.database import Database, as_text, now
 from server.store.errors import Conflict, NotYourSession, Refusal
 from server.store.models import ENDED_FOR, NOTHING_PASSED_OVER
+from server.store.sql.session_state import SessionState, insert_rows, lock_states, move_on, plain, portions
 from server.store.sql.studies import as_json
 
 COLUMNS = (*RESPONSE_COLUMNS, "checksum")
-MAX_ROWS_AT_ONCE = 1_000
-"""Largest number of rows in one statement. SQLite accepts at most 32,766 values in a statement."""
 ID_IN_USE = "This response id belongs to another response. Fix: give each response its own id."
 ONLY_PLANNED = "Fix: send only responses to trials of the session's plan."
 
@@ -36,28 +35,13 @@ class ResponseBatch:
     """Practice trials that are skipped, because an earlier round of practice was passed."""
 
 
-@dataclass
-class _State:
-    """The state of a session, which changes with each accepted response."""
-
-    study_digest: str
-    token_digest: str | None
-    status: str
-    release_reason: str | None
-    n_trials: int
-    n_answered: int
-    checksum: str
-    known_ids: set[str] = field(default_factory=set)
-    """Response ids in the present requests that this session has already stored or accepted."""
-
-
 def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Conflict]:
     """Store the responses of several requests. Return one result for each request, as in `Store.add_responses`.
 
     Each request is stored completely or refused. The result of a refused request is a `Conflict`. A batch of any size
     needs six statements.
     """
-    states = _lock_states(db, sorted({request.session for request in batch}))
+    states = lock_states(db, sorted({request.session for request in batch}))
     _note_known_ids(db, batch, states)
     received_at = now()
     accepted: list[tuple[Any, ...]] = []
@@ -76,37 +60,15 @@ def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Confl
             del accepted[n_accepted:]
             outcomes.append(conflict)
     write(db, accepted)
-    _move_on(db, {row[0]: states[row[0]] for row in accepted})
+    move_on(db, {row[0]: states[row[0]] for row in accepted})
     add_to_totals(db, ((states[row[0]].study_digest, row[-1]) for row in accepted))
     return outcomes
 
 
-def _move_on(db: Database, changed: dict[str, _State]) -> None:
-    """Write the progress of all sessions in one statement, which is faster."""
-    if changed:
-        new = ", ".join(["(?, CAST(? AS INTEGER), ?)"] * len(changed))
-        values = [(session, state.n_answered, state.checksum) for session, state in changed.items()]
-        db.execute(
-            "UPDATE sessions SET n_answered = new.column2, checksum = new.column3 "
-            f"FROM (VALUES {new}) AS new WHERE session = new.column1",
-            list(chain.from_iterable(values)),
-        )
-
-
-def _lock_states(db: Database, sessions: list[str]) -> dict[str, _State]:
-    # The rows are locked in the order of the sessions' names, so that two servers never wait for each other.
-    rows = db.execute(
-        "SELECT session, study_digest, token_digest, status, release_reason, n_trials, n_answered, checksum "
-        f"FROM sessions WHERE session IN ({marks(sessions)}) ORDER BY session{db.for_update}",
-        sessions,
-    )
-    return {session: _State(*state) for session, *state in rows}
-
-
-def _note_known_ids(db: Database, batch: Sequence[ResponseBatch], states: dict[str, _State]) -> None:
+def _note_known_ids(db: Database, batch: Sequence[ResponseBatch], states: dict[str, SessionState]) -> None:
     # Searched only in the session's responses: an index of all ids would be one more page to write per response.
     sent = [(request.session, response.response_id) for request in batch for response in request.responses]
-    for some in _portions(sent):
+    for some in portions(sent):
         rows = db.execute(
             f"SELECT session, response_id FROM (VALUES {', '.join(['(?, ?)'] * len(some))}) AS sent "
             "JOIN responses ON session = sent.column1 AND response_id = sent.column2",
@@ -119,7 +81,7 @@ def _note_known_ids(db: Database, batch: Sequence[ResponseBatch], states: dict[s
 def _accept(
     db: Database,
     request: ResponseBatch,
-    state: _State,
+    state: SessionState,
     response: Response,
     received_at: str,
     accepted: list[tuple[Any, ...]],
@@ -172,11 +134,11 @@ def row(session: str, response: Response, received_at: str) -> tuple[Any, ...]:
         response.attempt,
         response.response_id,
         as_json(response.response),
-        _plain(response.rt_ms),
-        _plain(response.fixation_ms),
+        plain(response.rt_ms),
+        plain(response.fixation_ms),
         response.fixation_frames,
         response.fixation_frames_intended,
-        _plain(response.frame_ms),
+        plain(response.frame_ms),
         as_text(response.shown_at) if response.shown_at else None,
         response.onset_source,
         received_at,
@@ -192,29 +154,14 @@ def row(session: str, response: Response, received_at: str) -> tuple[Any, ...]:
         as_json(response.jspsych.model_dump()) if response.jspsych else None,
         *(getattr(response, column, None) for column in MODEL_COLUMNS),
         as_json(response.presentation.model_dump(exclude_defaults=True)) if response.presentation else None,
-        _plain(response.confidence),
-        _plain(response.confidence_rt_ms),
+        plain(response.confidence),
+        plain(response.confidence_rt_ms),
     )
 
 
 def write(db: Database, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows in as few statements as possible.
-
-    Each row comes from the function `row`, with its checksum at the end.
-    """
-    for some in _portions(rows):
-        values = ", ".join([f"({marks(COLUMNS)})"] * len(some))
-        db.execute(f"INSERT INTO responses ({', '.join(COLUMNS)}) VALUES {values}", list(chain.from_iterable(some)))
-
-
-def _portions(rows: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...]]]:
-    """Yield as many rows at a time as one statement can hold."""
-    return (rows[first : first + MAX_ROWS_AT_ONCE] for first in range(0, len(rows), MAX_ROWS_AT_ONCE))
-
-
-def _plain(number: float | None) -> float | None:
-    """Return a number, with 0.0 instead of -0.0, because SQLite has no negative zero."""
-    return None if number is None else number + 0.0
+    """Insert rows of responses. Each row comes from the function `row`, with its checksum at the end."""
+    insert_rows(db, "responses", COLUMNS, rows)
 
 
 def responses_of(db: Database, session: str) -> list[tuple[int, str]]:

@@ -139,6 +139,7 @@ def _withdraw_one(db: Database, session: str, by: str | None) -> None:
     checksums = db.execute("SELECT checksum FROM responses WHERE session = ?", (session,)).fetchall()
     responses.add_to_totals(db, ((log.study_digest, checksum) for (checksum,) in checksums), sign=-1)
     deleted = db.execute("DELETE FROM responses WHERE session = ?", (session,))
+    db.execute("DELETE FROM actions WHERE session = ?", (session,))
     db.execute("UPDATE visits SET device = NULL WHERE session = ?", (session,))
     log.write("withdrew", session, group=held.group, answers_deleted=deleted.rowcount)
     assignment.release(log, held, Release.WITHDRAWAL)

@@ -7,9 +7,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
+from pydantic import JsonValue
+
 from batteries.items import Item
 from experiment.plan import Phase
-from experiment.records import Participant, Response, Run, Session
+from experiment.records import Participant, Response, Run, Session, TrialAction
 from experiment.study.definition import Study, StudyDefinition
 from server.store.contract import Store
 from server.store.database import Database
@@ -30,12 +32,14 @@ from server.store.models import (
     SessionPlan,
     SessionStart,
     SlotState,
+    StoredAction,
     StoredRun,
     StoredSession,
     StoredTrial,
     Visit,
 )
 from server.store.sql import (
+    actions,
     assignment,
     exclusions,
     identities,
@@ -47,6 +51,7 @@ from server.store.sql import (
     studies,
     uploaded_sessions,
 )
+from server.store.sql.actions import NewAction
 from server.store.sql.assignment_log import Log, lock_log, note, read_log
 from server.store.sql.plan_cache import PlanCache
 from server.store.sql.researcher_store import SqlResearcherStore
@@ -70,8 +75,8 @@ class SqlStore(SqlResearcherStore, Store):
         return self._write(job)
 
     @abstractmethod
-    def _add_batch(self, new: ResponseBatch) -> list[bool]:
-        """Store responses together with all other waiting responses. Return once the responses are committed."""
+    def _add_batch(self, new: ResponseBatch | NewAction) -> Any:
+        """Store responses or an action together with all others that wait. Return once they are committed."""
 
     def register_study(self, study: Study) -> None:
         self._write(lambda db: studies.register(db, study))
@@ -212,7 +217,23 @@ class SqlStore(SqlResearcherStore, Store):
     def add_responses(
         self, session: str, token_digest: str, responses: Sequence[Response], passed_over: range = NOTHING_PASSED_OVER
     ) -> list[bool]:
-        return self._add_batch(ResponseBatch(session, token_digest, responses, passed_over))
+        is_new: list[bool] = self._add_batch(ResponseBatch(session, token_digest, responses, passed_over))
+        return is_new
+
+    def actions(self, session: str, trial_index: int) -> list[StoredAction]:
+        with self._reading() as db:
+            return actions.of_trial(db, session, trial_index)
+
+    def add_action(
+        self,
+        session: str,
+        token_digest: str,
+        action: TrialAction,
+        observation: JsonValue,
+        passed_over: range = NOTHING_PASSED_OVER,
+    ) -> bool:
+        is_new: bool = self._add_batch(NewAction(session, token_digest, action, observation, passed_over))
+        return is_new
 
     def add_demographics(self, session: str, answers: Mapping[str, Any]) -> bool:
         return self._write(lambda db: sessions.add_demographics(db, session, answers))

@@ -338,4 +338,20 @@ def m016_device_of_a_trial(db: Database) -> None:
     db.create_view("trials", TRIALS)
 
 
+@migrations()
+def m017_actions(db: Database) -> None:
+    """Add the table of the actions in trials of interactive tasks."""
+    # One tree in the order of sessions, as the responses, so that a new action changes one page of the file.
+    db.execute(
+        """
+        CREATE TABLE actions (
+          session TEXT NOT NULL REFERENCES sessions(session), trial_index INTEGER NOT NULL,
+          action_index INTEGER NOT NULL, action_id TEXT NOT NULL, action TEXT NOT NULL, observation TEXT NOT NULL,
+          since_onset_ms REAL, rt_ms REAL, input TEXT, attempt INTEGER NOT NULL, visit INTEGER,
+          received_at TEXT NOT NULL, checksum TEXT NOT NULL, PRIMARY KEY (session, trial_index, action_index)
+        ) STRICT, WITHOUT ROWID
+        """
+    )
+
+
 assert tuple(migration.name for migration in migrations.pending(Database(memory=True))) == KNOWN_MIGRATIONS

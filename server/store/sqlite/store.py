@@ -23,6 +23,7 @@ from batteries.errors import InputError
 from server.store.database import Database, SqliteDatabase
 from server.store.errors import StoreUnavailable
 from server.store.sql import studies
+from server.store.sql.actions import NewAction
 from server.store.sql.group_commit import GroupCommit, run_batch
 from server.store.sql.plan_cache import PlanCache
 from server.store.sql.responses import ResponseBatch
@@ -120,7 +121,7 @@ class SqliteStore(SqlStore):
         self._tried_to_empty_at = time.monotonic()
         self._must_empty_log = False
         self._moving: threading.Thread | None = None
-        self._group: GroupCommit[ResponseBatch | Job] = GroupCommit(self._commit, self._tidy)
+        self._group: GroupCommit[ResponseBatch | NewAction | Job] = GroupCommit(self._commit, self._tidy)
 
     def _write(self, job: Callable[[Database], Result]) -> Result:
         result: Result = self._group.do(job)
@@ -133,9 +134,8 @@ class SqliteStore(SqlStore):
 
         return self._write(delete)
 
-    def _add_batch(self, new: ResponseBatch) -> list[bool]:
-        is_new: list[bool] = self._group.do(new)
-        return is_new
+    def _add_batch(self, new: ResponseBatch | NewAction) -> Any:
+        return self._group.do(new)
 
     def kept_traces(self) -> list[str]:
         deadline = time.monotonic() + READERS_PATIENCE_S
@@ -290,7 +290,7 @@ class SqliteStore(SqlStore):
 
     # Only the writer thread calls the following methods.
 
-    def _commit(self, batch: Sequence[ResponseBatch | Job]) -> Sequence[Any]:
+    def _commit(self, batch: Sequence[ResponseBatch | NewAction | Job]) -> Sequence[Any]:
         try:
             connection = self._writer_connection()
             connection.execute("BEGIN IMMEDIATE")
