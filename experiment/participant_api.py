@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 from pydantic import BaseModel, ConfigDict, FailFast, Field, JsonValue
 
 from experiment.plan import Phase
-from experiment.records import UUID_PATTERN, FoundDevice, Kind, Moment, Response, Status
+from experiment.records import UUID_PATTERN, FoundDevice, Kind, Moment, Response, Status, TrialAction
 
 MAX_RESPONSES_AT_ONCE = 100
 
@@ -64,6 +64,13 @@ class ResponsesRequest(_Request):
         max_length=MAX_RESPONSES_AT_ONCE,
         description="Responses to the next trials, in the order of the trials.",
     )
+
+
+class ActionRequest(_Request):
+    """Body of `POST /api/action`."""
+
+    session: str = Field(description="Name of the session to which the action belongs, from `GET /api/session`.")
+    action: TrialAction = Field(description="The next action of the next trial.")
 
 
 class CompletionRequest(_Request):
@@ -179,7 +186,17 @@ class SessionReply(TypedDict):
     """The question about confidence, with the fields of `experiment.study.timeline.Confidence`."""
     practice_rounds: int
     next_trial_index: int
+    moves: Sequence[Mapping[str, JsonValue]]
+    """The actions and observations so far in the next trial, if its task is interactive; otherwise empty."""
     trials: Sequence[TrialReply]
+
+
+class ActionReply(TypedDict):
+    """Reply of `POST /api/action`."""
+
+    observation: JsonValue
+    is_over: bool
+    """True if the trial is over. The client then sends the number of actions as the response."""
 
 
 class CompletionReply(TypedDict):

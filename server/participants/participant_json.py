@@ -29,6 +29,7 @@ from experiment.web.requirements import needs_sound
 from server.context import context
 from server.participants import participant_auth, practice_criterion
 from server.participants.attention_checks import has_passed_checks
+from server.participants.interactive_trials import moves_so_far
 from server.participants.page_html import page_html
 from server.participants.practice_criterion import Judged
 from server.store import Release, SessionPlan, SlotState, StoredSession
@@ -137,6 +138,7 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
         "confidence": definition.confidence.model_dump(mode="json") if definition.confidence else None,
         "practice_rounds": criterion.rounds if criterion else 1,
         "next_trial_index": judged.next_trial_index if judged and judged.passed else stored.n_answered,
+        "moves": moves_so_far(plan, judged.next_trial_index if judged and judged.passed else stored.n_answered),
         # Without key, factors and item id, because a factor such as `outcome` may reveal the right response. The name
         # of a picture may reveal the response too, so the page gets its digest.
         "trials": [

@@ -4,10 +4,12 @@ No reply contains an answer key, except the feedback after the response to a pra
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
+from typing import TypeVar
 
 from flask import Blueprint, Response, jsonify, request
+from pydantic import JsonValue
 from werkzeug.exceptions import TooManyRequests
 
 from batteries.errors import InputError
@@ -15,6 +17,8 @@ from batteries.stimulus.shown import with_paths
 from batteries.tasks import task_named
 from batteries.tasks.rating import check_point
 from experiment.participant_api import (
+    ActionReply,
+    ActionRequest,
     CompletionRequest,
     DemographicsRequest,
     EmptyRequest,
@@ -32,7 +36,7 @@ from experiment.study.timeline import Confidence, deadline_ms_of
 from server.context import context
 from server.logs import logger
 from server.metrics import figures
-from server.participants import participant_auth, participant_json, practice_criterion
+from server.participants import interactive_trials, participant_auth, participant_json, practice_criterion
 from server.participants.attention_checks import has_passed_checks
 from server.participants.practice_feedback import feedback
 from server.request_body import BadRequest, read_body
@@ -53,6 +57,7 @@ from server.store import (
 )
 
 participants = Blueprint("participants", __name__)
+OfSession = TypeVar("OfSession", ActionRequest, ResponsesRequest)
 
 
 @participants.get("/api/study")
@@ -149,19 +154,10 @@ def demographics() -> Response:
 @participants.post("/api/responses")
 def respond() -> tuple[Response, int]:
     """Store all responses of the request, or refuse all. Return the feedback on practice trials."""
-    parts, token_digest = context(), participant_auth.token_digest()
-    plan = parts.store.find_plan(token_digest)
-    if plan is None:
-        raise participant_auth.NoSession()
-    parts.limits.count_request(plan.session)
-    body = read_body(ResponsesRequest)
-    if body.session != plan.session:
-        plan = _session().plan  # The cached plan may be that of an earlier session of the same participant.
-    if body.session != plan.session:
-        # The page was offline while another session began in the same browser.
-        raise Refusal("other_session")
+    parts = context()
+    plan, token_digest, body = _request_of_session(ResponsesRequest)
     responses = [_checked_response(plan, response) for response in body.responses]
-    passed_over = _passed_over(plan, responses)
+    passed_over = _passed_over(plan, {response.trial_index: response.response for response in responses})
     is_new = parts.store.add_responses(plan.session, token_digest, responses, passed_over)
     if parts.preview is None:
         figures().stored.inc(sum(is_new))
@@ -174,6 +170,18 @@ def respond() -> tuple[Response, int]:
     ]
     reply: ResponsesReply = {"responses": stored}
     return jsonify(reply), 201 if any(is_new) else 200
+
+
+@participants.post("/api/action")
+def act() -> tuple[Response, int]:
+    """Store an action in a trial of an interactive task, and return its observation."""
+    plan, token_digest, body = _request_of_session(ActionRequest)
+    action = body.action
+    passed_over = _passed_over(plan, {action.trial_index: None})
+    observation, is_over = interactive_trials.observe(plan, action)
+    is_new = context().store.add_action(plan.session, token_digest, action, observation, passed_over)
+    reply: ActionReply = {"observation": observation, "is_over": is_over}
+    return jsonify(reply), 201 if is_new else 200
 
 
 @participants.post("/api/complete")
@@ -329,15 +337,27 @@ def _session() -> StoredSession:
     return stored
 
 
+def _request_of_session(model: type[OfSession]) -> tuple[SessionPlan, str, OfSession]:
+    """Read a request that belongs to a session. Return the session's plan, the digest of its token, and the body."""
+    token_digest = participant_auth.token_digest()
+    plan = context().store.find_plan(token_digest)
+    if plan is None:
+        raise participant_auth.NoSession()
+    context().limits.count_request(plan.session)
+    body = read_body(model)
+    if body.session != plan.session:
+        plan = _session().plan  # The cached plan may be that of an earlier session of the same participant.
+    if body.session != plan.session:
+        # The page was offline while another session began in the same browser.
+        raise Refusal("other_session")
+    return plan, token_digest, body
+
+
 def _checked_response(plan: SessionPlan, response: TrialResponse) -> TrialResponse:
     """Check a response, and return it with the paths of files in place of their addresses."""
-    if response.trial_index >= len(plan.trials):
-        raise BadRequest(
-            f"There is no trial {response.trial_index} in this session. Fix: send the index of a trial in the "
-            "session's `trials`."
-        )
-    trial = plan.trials[response.trial_index]
+    trial = interactive_trials.trial_of(plan, response.trial_index)
     try:
+        response = interactive_trials.with_moves(plan, response)
         if response.missing is not None:
             _check_missing(plan, trial, response)
         else:
@@ -384,13 +404,15 @@ def _check_missing(plan: SessionPlan, trial: StoredTrial, response: TrialRespons
         raise InputError(f"`missing` must not be `{response.missing}` in this trial. Fix: send a response.")
 
 
-def _passed_over(plan: SessionPlan, responses: Sequence[TrialResponse]) -> range:
-    """Return the practice trials that these responses may skip. Refuse test trials if the practice was not passed."""
+def _passed_over(plan: SessionPlan, new: Mapping[int, JsonValue]) -> range:
+    """Return the practice trials that new responses may skip. Refuse test trials if the practice was not passed.
+
+    The keys of `new` are the indices of the trials. An action has the index of its trial, and no response.
+    """
     n_practice = practice_criterion.n_planned(plan)
-    first_question = next((response for response in responses if response.trial_index == n_practice), None)
-    if plan.definition.practice_criterion is None or first_question is None:
+    if plan.definition.practice_criterion is None or n_practice not in new:
         return NOTHING_PASSED_OVER
-    known = context().store.responses(plan.session) | {r.trial_index: r.response for r in responses}
+    known = context().store.responses(plan.session) | dict(new)
     all_there = all(index in known for index in range(n_practice))
     judged = practice_criterion.judged_so_far(plan, known, n_practice) if all_there else None
     if judged and judged.has_ended:

@@ -232,9 +232,10 @@ class Store(ResearcherStore):
         Raises
         ------
         NotYourSession
-            If the token does not belong to the session, or another window has added another action in its place.
+            If the token does not belong to the session.
         Conflict
-            If the trial is not the next trial of the plan, an earlier action is missing, or the session is over.
+            If the trial is not the next trial of the plan, an earlier action is missing, another window has added
+            another action in its place, or the session is over.
         """
 
     @abstractmethod

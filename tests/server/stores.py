@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from batteries.items import Battery
-from experiment.records import Kind, Response, Source
+from experiment.records import Kind, Response, Source, TrialAction
 from experiment.study.definition import Study
 from experiment.study.recruitment import Recruitment
 from experiment.study.timeline import PracticeCriterion
@@ -79,6 +79,21 @@ def response(trial_index: int, **changes: Any) -> Response:
     return Response.model_validate(fields | changes)
 
 
+def action(action_index: int, trial_index: int = 0, **changes: Any) -> TrialAction:
+    """Return an action in a trial of an interactive task, as a client sends it."""
+    fields = {
+        "action_id": str(uuid.uuid4()),
+        "trial_index": trial_index,
+        "action_index": action_index,
+        "action": {"action": "fire", "port": f"north-{action_index + 1}"},
+        "since_onset_ms": 1000.25 * (action_index + 1),
+        "rt_ms": 1000.25,
+        "input": "key",
+        "visit": 1,
+    }
+    return TrialAction.model_validate(fields | changes)
+
+
 class Person:
     """A participant who begins a session of a study in a store, and may complete the session."""
 
@@ -138,6 +153,11 @@ class Person:
         stored = self.send(*new)
         self.sent += new
         return stored
+
+    def act(self, action_index: int, trial_index: int, **changes: Any) -> bool:
+        """Send an action in a trial, as in an interactive task."""
+        one = action(action_index, trial_index, **changes)
+        return self.store.add_action(self.session, self.token, one, {"outcome": "absorbed"})
 
     def answer_all(self) -> "Person":
         """Respond to all remaining trials in one request."""

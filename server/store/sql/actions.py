@@ -132,5 +132,5 @@ def _check_is_retry(db: Database, request: NewAction, accepted: dict[tuple[str, 
     if stored is None:  # It was accepted in this batch, and is not yet written.
         stored = accepted[place][3:5]
     if tuple(stored) != (request.action.action_id, as_json(request.action.action)):
-        raise NotYourSession("opened_elsewhere")
+        raise Refusal("opened_elsewhere")
     return False

@@ -28,6 +28,8 @@ def live_in(store: Store, study: Study) -> dict[str, Person]:
         assert store.claim_payments(study, [bonus], "run")
         people["under way"] = Person(store, study)
         people["under way"].answer(2)
+        for index in range(2):
+            people["under way"].act(index, 2)
         people["withdrawn"] = Person(store, study).complete().withdraw()
         people["failed"] = Person(store, study).complete(passed_checks=False)
         people["excluded"] = Person(store, study).complete()

@@ -81,8 +81,8 @@ def rewrite_checksums_of_the_log(db: Database) -> None:
 
 def take_back_to_m009(db: Database, migrations: str) -> None:
     """Make a store of the present version one of `m009`."""
-    db.execute("DROP TABLE payments")
-    db.execute("DROP TABLE accounts")
+    for table in ("actions", "payments", "accounts"):
+        db.execute(f"DROP TABLE {table}")
     db.execute("ALTER TABLE slots DROP COLUMN n_added")
     db.execute("DROP VIEW trials")  # With the view, SQLite drops no column.
     for column in COLUMNS_SINCE_M010:
