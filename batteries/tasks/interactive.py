@@ -20,7 +20,7 @@ MOST_ACTIONS = 1_000
 """Most actions of one trial. So a participant's browser cannot fill the store."""
 
 
-Move = dict[str, JsonValue]
+Move = dict[str, Any]
 """One `action`, and the `observation` that followed it."""
 
 
@@ -58,7 +58,7 @@ class InteractiveTask(Task, Generic[State]):
     def check_action(self, content: dict[str, Any], action: JsonValue) -> None:
         """Raise an InputError if an action does not have the form of an action on this item."""
 
-    def moves(self, content: dict[str, Any], key: JsonValue, actions: Iterable[JsonValue]) -> list[Move]:
+    def moves(self, content: dict[str, Any], key: JsonValue, actions: Iterable[JsonValue]) -> list[Any]:
         """Play actions again, and return the moves.
 
         Raises
