@@ -34,5 +34,5 @@ def difficulty(atoms: Atoms, size: int = 8) -> Difficulty:
     table = outcome_table(size, len(atoms))
     game = play(IdealObserver(size, len(atoms)), atoms, size)
     rays = tuple(observe(atoms, port, size) for port in all_ports(size))
-    same = posterior_after(table, (*game.observations, *rays))
-    return Difficulty(len(game.observations), game.score, game.n_atoms_correct, same.n_boards)
+    n_same_boards = posterior_after(table, rays).n_boards
+    return Difficulty(len(game.observations), game.score, game.n_atoms_correct, n_same_boards)
