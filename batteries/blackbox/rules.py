@@ -91,12 +91,18 @@ class Ray:
     """The atoms that changed the course of the ray, in the order of the path."""
 
 
-_INWARD = {Side.NORTH: (1, 0), Side.SOUTH: (-1, 0), Side.WEST: (0, 1), Side.EAST: (0, -1)}
+INWARD = {Side.NORTH: (1, 0), Side.SOUTH: (-1, 0), Side.WEST: (0, 1), Side.EAST: (0, -1)}
+"""Steps (down, right) of a ray that enters from a side."""
 
 
 def all_ports(size: int = 8) -> list[Port]:
     """Return all ports of a board, by side (north, south, east, west) and then by number."""
     return [Port(side, position) for side in Side for position in range(1, size + 1)]
+
+
+def all_cells(size: int = 8) -> list[Cell]:
+    """Return all cells of a board in reading order."""
+    return [(row, column) for row in range(1, size + 1) for column in range(1, size + 1)]
 
 
 def entry_cell(port: Port, size: int = 8) -> Cell:
@@ -131,7 +137,7 @@ def trace(atoms: Atoms, entry: Port, size: int = 8) -> Ray:
         from port Q leaves by port P.
     """
     row, column = entry_cell(entry, size)
-    down, right = _INWARD[entry.side]
+    down, right = INWARD[entry.side]
     path = [(row, column)]
     encounters: list[Encounter] = []
     if (row, column) in atoms:
@@ -159,13 +165,14 @@ def trace(atoms: Atoms, entry: Port, size: int = 8) -> Ray:
         else:
             row, column = ahead
             if not (1 <= row <= size and 1 <= column <= size):
-                exit_port = _port_beyond(row, column, size)
+                exit_port = port_beyond(row, column, size)
                 outcome = "reflected" if exit_port == entry else str(exit_port)
                 return Ray(outcome, tuple(path), tuple(encounters))
             path.append((row, column))
 
 
-def _port_beyond(row: int, column: int, size: int) -> Port:
+def port_beyond(row: int, column: int, size: int) -> Port:
+    """Return the port at a position just outside the board."""
     if row < 1:
         return Port(Side.NORTH, column)
     if row > size:
