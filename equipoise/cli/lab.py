@@ -175,6 +175,8 @@ def run(study: Path, store: str | None, visitor: "Visitor | None", server: str |
     from batteries.errors import InputError
     from equipoise.commands.lab.run import lab_run
 
+    has_status = False
+
     def warn(sentence: str) -> None:
         click.echo(sentence, err=True)
 
@@ -184,12 +186,21 @@ def run(study: Path, store: str | None, visitor: "Visitor | None", server: str |
 
     def show_status(sentence: str) -> None:
         """Replace the line of the trial before."""
+        nonlocal has_status
+        has_status = True
         click.echo(f"\r\x1b[K{sentence}", nl=False, err=True)
 
-    is_terminal = sys.stderr.isatty()
     try:
         visit = lab_run(
-            study, visitor, setup, server, store, warn, may_begin, click.echo, show_status if is_terminal else None
+            study,
+            visitor,
+            setup,
+            server,
+            store,
+            warn,
+            may_begin,
+            click.echo,
+            show_status if sys.stderr.isatty() else None,
         )
     except KeyboardInterrupt:
         whose = f" of {visitor.participant}" if visitor else ""
@@ -197,8 +208,9 @@ def run(study: Path, store: str | None, visitor: "Visitor | None", server: str |
             f"the session was interrupted; the responses{whose} are stored. Fix: run the same command to resume the "
             "session."
         ) from None
-    if is_terminal:
-        click.echo(err=True)  # Ends the line of the last trial.
+    finally:
+        if has_status:
+            click.echo(err=True)  # Ends the line of the last trial.
     click.echo(_outcome_sentence(visit.outcome, visit.visitor))
     if visit.table is not None:
         click.echo(f"PsychoPy's table: {visit.table}")

@@ -205,7 +205,13 @@ class LabSession:
             kind=Kind.HUMAN if is_human else Kind.SIMULATED,
             device=self._display.device,
         )
-        return self._client.start(start)
+        try:
+            return self._client.start(start)
+        except NotNow:
+            raise InputError(
+                "the session has not begun, because the store cannot be written to, usually because the disk is full. "
+                "Fix: free space on the disk, and run the same command again."
+            ) from None
 
     def _ask_about_person(self, session: OpenSession) -> None:
         n_questions = len(session.demographics)

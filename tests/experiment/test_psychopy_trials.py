@@ -94,6 +94,7 @@ def test_a_browser_shows_that_the_study_takes_place_in_the_laboratory(folder: Pa
     browser, _ = browser_points(study)
     assert browser.verdict is Verdict.NOT_CHECKED
     assert "the item `practice-1` is a PsychoPy trial, which only the laboratory can show." in browser.found
+    assert browser.fix == f"take the study once with `equipoise lab {folder} --participant test --rehearsal`."
 
 
 def test_models_are_refused_in_one_sentence(folder: Path) -> None:

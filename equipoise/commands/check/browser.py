@@ -62,7 +62,7 @@ def browser_points(study: Study) -> list[Point]:
     if item := study.lab_only_item:
         return skipped_points(
             f"the item `{item.item_id}` is a PsychoPy trial, which only the laboratory can show.",
-            "take the study once with `equipoise lab run --rehearsal`.",
+            f"take the study once with `equipoise lab {study.folder} --participant test --rehearsal`.",
         )
     try:
         import playwright.async_api  # noqa: F401, PLC0415 - an optional library

@@ -57,7 +57,9 @@ class Proposals:
             If the participant cannot begin or resume the session.
         """
         who = visitor.participant, visitor.session_number
-        self._client.find(*who)  # Refuses another machine's session.
+        begun = self._client.find(*who)  # Refuses another machine's session.
+        if begun is not None and begun.status == "active":
+            self._refuse_excluded(begun, visitor)
         return self._client.require_slot(*who, visitor.group).group
 
     def typing_errors(self, visitor: Visitor) -> list[str]:
@@ -77,6 +79,17 @@ class Proposals:
         if alike and code not in alike:
             doubts.append(f"Check the code: {code} is new, but the store has {' and '.join(alike)}.")
         return doubts
+
+    def _refuse_excluded(self, begun: OpenSession, visitor: Visitor) -> None:
+        """Refuse to resume a session that the researcher has excluded, for instance because of a wrong code."""
+        for session in self._store.sessions(self._study):
+            if session["session"] == begun.session and session["excluded_reason"] is not None:
+                code = visitor.participant
+                raise InputError(
+                    f"session {visitor.session_number} of {code} is excluded ({session['excluded_reason']}). Fix: if "
+                    f"this is another person, use another code, such as {code}b; if not, run `equipoise exclude "
+                    f"{self._study.folder} --session {begun.session} --reason REASON --undo` first."
+                )
 
     def _next_number(self, participant: str) -> int:
         """Return the number of the participant's interrupted session, or else of the next session."""

@@ -200,10 +200,10 @@ def clock_finding(steps_us: Sequence[float]) -> MachineFinding:
 def privileges_finding() -> MachineFinding:
     """Judge whether the program may raise its priority."""
     if not sys.platform.startswith("linux"):
-        return MachineFinding("Precedence", "good", "this system needs no privilege")
+        return MachineFinding("Priority", "good", "this system needs no privilege")
     if not has_real_time_privileges():
-        return MachineFinding("Precedence", "warning", "no real-time privileges", LINUX_PRIVILEGES)
-    return MachineFinding("Precedence", "good", "root" if os.geteuid() == 0 else "real-time privileges")
+        return MachineFinding("Priority", "warning", "no real-time privileges", LINUX_PRIVILEGES)
+    return MachineFinding("Priority", "good", "root" if os.geteuid() == 0 else "real-time privileges")
 
 
 def glyphs_finding(missing: Collection[str]) -> MachineFinding:

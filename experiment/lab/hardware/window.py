@@ -409,5 +409,6 @@ def _require_monitor(name: str | None) -> None:
     if name is not None and name not in known:
         raise InputError(
             f"PsychoPy does not know the monitor {name!r}. Known monitors: {', '.join(known) or 'none'}. Fix: choose a "
-            "known monitor, or add your monitor in PsychoPy's Monitor Center."
+            'known monitor, or save the measures of yours as in "Save the measures of the screen" in '
+            "docs/how-to/run-in-the-laboratory.md."
         )

@@ -38,10 +38,19 @@ def check_response_box(
         f"Press each button of the response box once. Number of buttons: {len(box.keys)}.",
         f"The check ends after {BOX_PATIENCE_S} seconds, or when you press Escape.",
     )
-    picture = message(Sheet(window.size_px, font_for(asked), ENGLISH), "Response box", asked)
+    sheet = Sheet(window.size_px, font_for(asked), ENGLISH)
+
+    def show(*sentences: str) -> int:
+        return window.show(window.prepare(message(sheet, "Response box", [*asked, *sentences]).image))
+
+    def inform_and_show(sentence: str) -> None:
+        """Show the last press in the window too, because the window can cover the terminal."""
+        inform(sentence)
+        show(sentence)
+
     inputs.clear()
-    inputs.reset(window.show(window.prepare(picture.image)))
-    return finding_on_buttons(inputs, box, timing, inform)
+    inputs.reset(show())
+    return finding_on_buttons(inputs, box, timing, inform_and_show)
 
 
 def finding_on_buttons(

@@ -50,10 +50,14 @@ def read_box(text: str) -> BoxText:
         bytes_ = [part for part in parts if part not in baud]
         if not port or "=" in port or len(baud) > 1:
             raise _invalid(text)
+        if not bytes_:
+            raise _without_buttons(text, "a=1,b=2")
         return BoxText(text, "serial", _keys(text, bytes_, _byte), port, _baud(text, baud[0]) if baud else BAUD)
     kind, *parts = _parts(text)
     if kind != "cedrus":
         raise _invalid(text)
+    if not parts:
+        raise _without_buttons(text, "1=f,2=j")
     return BoxText(text, "cedrus", _keys(text, parts, _cedrus_button))
 
 
@@ -103,8 +107,6 @@ def _keys(text: str, parts: list[str], button_of: Callable[[str], str | None]) -
         if button in keys:
             raise InputError(f"--box {text}: the button `{name}` has two keys. Fix: give each button one key.")
         keys[button] = key.lower()
-    if not keys:
-        raise _invalid(text)
     return keys
 
 
@@ -129,6 +131,13 @@ def _baud(text: str, part: str) -> int:
     if not (number.isascii() and number.isdigit() and 1 <= int(number) <= MAX_BAUD):
         raise InputError(f"--box {text}: `{part}` is not a baud rate. Fix: write a whole number, such as baud=19200.")
     return int(number)
+
+
+def _without_buttons(text: str, example: str) -> InputError:
+    return InputError(
+        f"--box {text}: the buttons are missing. Fix: add each button with its key of the study, such as "
+        f"{text},{example}."
+    )
 
 
 def _invalid(text: str) -> InputError:

@@ -127,7 +127,7 @@ def pressing_repeatedly(screen, key):
 def test_the_machine_check_has_every_finding(screen):
     with screen.start("check") as program, pressing_repeatedly(screen, "5"):
         findings = {finding["what"]: finding for finding in program.reply()}
-    assert set(findings) == {"Screen", "Refresh", "Frames", "Keyboard", "Clock", "Precedence", "Fonts", "Sound"}
+    assert set(findings) == {"Screen", "Refresh", "Frames", "Keyboard", "Clock", "Priority", "Fonts", "Sound"}
     assert findings["Screen"]["verdict"] == "good"
     assert "received the key `5`" in findings["Keyboard"]["found"]
     assert findings["Refresh"]["verdict"] == findings["Fonts"]["verdict"] == "bad"

@@ -131,6 +131,11 @@ def test_a_response_that_cannot_be_stored_is_retried(lab, small):
     assert [t["attempt"] for t in rows(study, visit.session)][2] == 1
 
 
+def test_a_session_that_cannot_be_stored_does_not_begin(lab, small):
+    with pytest.raises(InputError, match=r"the session has not begun, .* the disk is full\. Fix: free"):
+        lab(load_study(small), careful, wrap=FullDisk("/api/lab/session", n_failing=1, n_passing=1))
+
+
 @pytest.mark.parametrize("address", ["/api/complete", "/api/demographics"])
 def test_every_request_that_cannot_be_stored_is_retried(lab, asking, address):
     study, disk = load_study(asking), FullDisk(address, n_failing=2)

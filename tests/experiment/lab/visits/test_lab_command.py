@@ -3,11 +3,15 @@
 import re
 
 import pytest
+from click.testing import CliRunner
 
+from batteries.errors import InputError
+from equipoise.cli.main import main
 from equipoise.commands.lab.clients import local_client
 from experiment.load_study import load_study
 from tests.experiment.lab.visits.lab_visits import (
     WITHDRAW,
+    careful,
     leaving_at,
     other_store,
     trials_of,
@@ -74,6 +78,20 @@ def test_a_code_that_looks_mistyped_causes_a_warning_only(command, earlier, part
     assert visit.stderr == (f"{notice}\n" if notice else "")
 
 
+def test_an_excluded_session_is_not_resumed_and_the_window_does_not_open(command, small):
+    command(person=leaving_at(3, ["2"]))
+    done = CliRunner().invoke(main, ["exclude", str(small), "--participant", "P01", "--reason", "wrong code"])
+    assert done.exit_code == 0, done.output
+    refused = command()
+    assert refused.exit_code == 2 and not refused.was_opened
+    assert "session 1 of P01 is excluded (wrong code). Fix: if this is another person, use another code" in (
+        refused.stderr
+    )
+    undo = re.search(r"`equipoise (.*?) REASON --undo`", refused.stderr).group(1)
+    assert CliRunner().invoke(main, [*undo.split(), "found again", "--undo"]).exit_code == 0
+    assert "P01 completed the session." in command().stdout
+
+
 @pytest.mark.parametrize(("typed", "begins"), [("y\n", True), ("n\n", False), ("\n", False)])
 def test_on_a_terminal_a_code_that_looks_mistyped_can_be_corrected(command, monkeypatch, typed, begins):
     assert command(participant="P05").exit_code == 0
@@ -83,6 +101,17 @@ def test_on_a_terminal_a_code_that_looks_mistyped_can_be_corrected(command, monk
     if not begins:
         assert visit.exit_code == 2
         assert "no session has begun. Fix: run the command with the right code and session number." in visit.stderr
+
+
+def test_an_error_during_a_trial_begins_a_line_of_the_terminal(command):
+    def person(display):
+        if len(display.trials) == 3:
+            raise InputError("The response box was disconnected. Fix: check the cable.")
+        return careful(display)
+
+    stopped = command(person=person, typed="")
+    assert stopped.exit_code == 2 and "Trial 3 of " in stopped.stderr
+    assert "\nError: The response box was disconnected. Fix: check the cable." in stopped.stderr
 
 
 def test_a_server_with_another_version_is_refused_before_the_window_opens(command, server, small, edit):
