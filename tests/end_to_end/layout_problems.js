@@ -30,7 +30,7 @@
     if (!isMeant && (left < -1 || right > clientWidth + 1)) problems.push(`cut off: ${start(one)}`);
   }
 
-  for (const button of seen(":is(#contact-dialog, #rules-dialog)[open] .buttons button")) {
+  for (const button of seen("dialog[open] .buttons button")) {
     const { top, bottom } = box(button.closest("dialog"));
     if (box(button).top < top || box(button).bottom > Math.min(bottom, innerHeight)) problems.push(`out of sight: ${start(button)}`);
   }
@@ -43,9 +43,21 @@
   for (const code of seen(".code")) {
     if (letters(code) < letters(document.documentElement)) problems.push(`smaller than the text: ${start(code)}`);
   }
+  const isNearBorder = (inner, outer, space) => inner.left < outer.left + space || inner.right > outer.right - space;
   for (const entry of seen(".recall-entry")) {
-    const [outer, inner] = [box(entry.parentElement), box(entry)];
-    if (inner.left < outer.left + 4 || inner.right > outer.right - 4) problems.push(`at the border: ${start(entry)}`);
+    if (isNearBorder(box(entry), box(entry.parentElement), 4)) problems.push(`at the border: ${start(entry)}`);
+  }
+  for (const key of seen(".option-number")) {
+    const words = document.createRange();
+    words.selectNodeContents(key);
+    if (isNearBorder(box(words), box(key), 3)) problems.push(`at the border: ${start(key)}`);
+  }
+  for (const button of seen(".study-bar-line .quiet:not(.menu-button)")) {
+    if (box(button).top < header.top + 2) problems.push(`at the edge of the window: ${start(button)}`);
+  }
+  for (const last of seen(".feedback, #screen-continue")) {
+    const below = document.documentElement.scrollHeight - scrollY - box(last).bottom;
+    if (below < 8) problems.push(`at the end of the page: ${start(last)}`);
   }
   return problems;
 }
