@@ -30,9 +30,14 @@
     if (!isMeant && (left < -1 || right > clientWidth + 1)) problems.push(`cut off: ${start(one)}`);
   }
 
-  for (const button of seen("dialog[open] .buttons button")) {
+  for (const button of seen(":is(#contact-dialog, #rules-dialog)[open] .buttons button")) {
     const { top, bottom } = box(button.closest("dialog"));
     if (box(button).top < top || box(button).bottom > Math.min(bottom, innerHeight)) problems.push(`out of sight: ${start(button)}`);
+  }
+  for (const button of seen("#leave-dialog[open] .primary")) {
+    const dialog = button.closest("dialog");
+    const hasShadow = getComputedStyle(dialog).backgroundAttachment.includes("local");
+    if (box(button).bottom > box(dialog).bottom && !hasShadow) problems.push(`out of sight without a sign: ${start(button)}`);
   }
   for (const words of seen(".rating-point > .rating-words")) {
     const isRow = getComputedStyle(words.parentElement).flexDirection === "row";
