@@ -35,9 +35,11 @@ SIZES = [(390, 664), (390, 844), (844, 390), (768, 1024), (1280, 800)]
 """Width and height of a small phone, a phone, a phone on its side, a tablet and a laptop."""
 PICTURES = {
     100: [(390, 664, "light"), (390, 844, "dark"), (768, 1024, "dark"), (844, 390, "light"), (1280, 800, "light")],
-    200: [(390, 664, "light"), (1280, 800, "dark")],
+    200: [(390, 664, "light"), (844, 390, "dark"), (768, 1024, "light"), (1280, 800, "dark")],
 }
 """The pictures of a page: width, height and colours, by the text size in per cent."""
+SHEET_WIDTH, SHEET_SCALE, COLUMN_HEIGHT = 1560, 0.62, 900
+"""Width of a file in pixels, and the scale and height of the pictures in it."""
 Look = Callable[[Page, str], None]
 """Called with each page, while it is on the screen, and the name of the page."""
 
@@ -62,6 +64,9 @@ class Screens:
             with self._visitor(self._folder / name) as visitor:
                 on_stage = partial(self._stage, visitor.page, name)
                 Walker(visitor, on_stage=on_stage).to_trial(2)
+                if visitor.page.locator("#rules-dialog").count():
+                    visitor.page.locator("#show-rules").click()
+                    self._show(visitor.page, f"{name}-rules-dialog")
 
     def study_with_every_part(self) -> None:
         """Show all pages of a study with every part, its dialogs, and the pages of an error and of a withdrawal."""
@@ -157,6 +162,14 @@ class Screens:
         with self._visitor(make_study_with_screens(self._folder / "screens", self._language)) as visitor:
             take_screens(visitor.page, lambda name: self._show(visitor.page, f"timed-{name}"))
 
+    def response_keys(self) -> None:
+        """Show a question whose options have keys instead of numbers."""
+        more = f"language: {self._language}\nresponse_keys: {{options: [f, space], mappings: 2}}\n"
+        with self._visitor(make_timed_study(self._folder / "keys", [choice("Which?")], more)) as visitor:
+            Walker(visitor).to("trial")
+            visitor.wait_for_trial()
+            self._show(visitor.page, "keys-choice")
+
     def device(self) -> None:
         """Show the sound check and the measurement of the screen."""
         folder = make_timed_study(
@@ -229,6 +242,7 @@ PARTS: dict[str, Callable[[Screens], None]] = {
     "questions": Screens.questions,
     "pictures": Screens.pictures,
     "screens": Screens.screens,
+    "response keys": Screens.response_keys,
     "device": Screens.device,
     "samples": Screens.samples,
 }
@@ -246,16 +260,35 @@ def take_pictures_of(folder: Path, name_of_run: str, percent: int) -> Look:
             page.wait_for_timeout(80)
             picture = Image.open(BytesIO(page.screenshot(full_page=True))).convert("RGB")
             ImageDraw.Draw(picture).line([(0, height), (picture.width, height)], fill="red", width=2)
-            picture = picture.crop((0, 0, picture.width, min(picture.height, 1500)))
-            taken.append(picture.resize((picture.width * 2 // 3, picture.height * 2 // 3), Image.Resampling.LANCZOS))
-        sheet = Image.new("RGB", (sum(one.width + 12 for one in taken), max(one.height for one in taken)), "#8899bb")
-        x = 0
-        for one in taken:
-            sheet.paste(one, (x, 0))
-            x += one.width + 12
-        sheet.save(folder / f"{name_of_run}-{name}.png")
+            taken += cut_into_columns(picture)
+        arrange_in_rows(taken).save(folder / f"{name_of_run}-{name}.png")
 
     return look
+
+
+def cut_into_columns(picture: Image.Image) -> list[Image.Image]:
+    """Return a smaller copy of a picture of a page, cut into columns if the page is long."""
+    scale = SHEET_SCALE
+    small = picture.resize((int(picture.width * scale), int(picture.height * scale)), Image.Resampling.LANCZOS)
+    tops = range(0, small.height, COLUMN_HEIGHT)
+    return [small.crop((0, top, small.width, min(small.height, top + COLUMN_HEIGHT))) for top in tops]
+
+
+def arrange_in_rows(pictures: list[Image.Image]) -> Image.Image:
+    """Return one sheet of pictures, in rows that are not too wide to look at."""
+    gap = 12
+    places: list[tuple[int, int]] = []
+    x = y = row_height = 0
+    for one in pictures:
+        if x and x + one.width > SHEET_WIDTH:
+            x, y, row_height = 0, y + row_height + gap, 0
+        places.append((x, y))
+        x += one.width + gap
+        row_height = max(row_height, one.height)
+    sheet = Image.new("RGB", (SHEET_WIDTH, y + row_height), "#8899bb")
+    for one, place in zip(pictures, places, strict=True):
+        sheet.paste(one, place)
+    return sheet
 
 
 @click.command()

@@ -34,6 +34,11 @@
     const { top, bottom } = box(button.closest("dialog"));
     if (box(button).top < top || box(button).bottom > Math.min(bottom, innerHeight)) problems.push(`out of sight: ${start(button)}`);
   }
+  for (const button of seen("#leave-dialog[open] .primary")) {
+    const dialog = button.closest("dialog");
+    const hasShadow = getComputedStyle(dialog).backgroundAttachment.includes("local");
+    if (box(button).bottom > box(dialog).bottom && !hasShadow) problems.push(`out of sight without a sign: ${start(button)}`);
+  }
   for (const words of seen(".rating-point > .rating-words")) {
     const isRow = getComputedStyle(words.parentElement).flexDirection === "row";
     const isOneWord = !/\s/.test(words.textContent);
@@ -43,9 +48,21 @@
   for (const code of seen(".code")) {
     if (letters(code) < letters(document.documentElement)) problems.push(`smaller than the text: ${start(code)}`);
   }
+  const isNearBorder = (inner, outer, space) => inner.left < outer.left + space || inner.right > outer.right - space;
   for (const entry of seen(".recall-entry")) {
-    const [outer, inner] = [box(entry.parentElement), box(entry)];
-    if (inner.left < outer.left + 4 || inner.right > outer.right - 4) problems.push(`at the border: ${start(entry)}`);
+    if (isNearBorder(box(entry), box(entry.parentElement), 4)) problems.push(`at the border: ${start(entry)}`);
+  }
+  for (const key of seen(".option-number")) {
+    const words = document.createRange();
+    words.selectNodeContents(key);
+    if (isNearBorder(box(words), box(key), 3)) problems.push(`at the border: ${start(key)}`);
+  }
+  for (const button of seen(".study-bar-line .quiet:not(.menu-button)")) {
+    if (box(button).top < header.top + 2) problems.push(`at the edge of the window: ${start(button)}`);
+  }
+  for (const last of seen(".feedback, #screen-continue")) {
+    const below = document.documentElement.scrollHeight - scrollY - box(last).bottom;
+    if (below < 8) problems.push(`at the end of the page: ${start(last)}`);
   }
   return problems;
 }

@@ -19,7 +19,10 @@ LOGO = (
     '<circle cx="20" cy="20" r="12" fill="#fff"/></svg>'
 )
 FONT_SIZE = "parseFloat(getComputedStyle(document.documentElement).fontSize)"
-N_PAGES = {"whole": 18, "ends": 7, "questions": 16, "pictures": 4, "screens": 7, "device": 4, "samples": 13}
+N_PAGES = {
+    "whole": 18, "ends": 7, "questions": 16, "pictures": 4, "screens": 7, "response keys": 1, "device": 4,
+    "samples": 14,
+}  # fmt: skip
 """The number of pages of each part of the walk."""
 LANDMARKS = ["header.study-bar", "main"]
 PROBLEMS = Path(__file__).with_name("layout_problems.js").read_text(encoding="utf-8")

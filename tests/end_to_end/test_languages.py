@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from experiment.texts import catalogue
 from tests.end_to_end.visitor import Visitor
 from tests.server_process import running_server
+from tests.timed_study import choice, make_timed_study
 
 PRACTICE_FEEDBACK = re.compile("صحيح|ليس تمامًا")
 
@@ -62,6 +63,63 @@ def test_an_arabic_study_is_read_from_right_to_left_with_arabic_texts(visit: Any
         page.locator("#leave-confirm").click()
         expect(page.locator("h1")).to_have_text(arabic["withdrawn_title"])
         expect(page.get_by_text(arabic["withdrawn"])).to_be_visible()
+
+
+MINUS_IS_LEFT = """(selector) => {
+  const texts = document.createTreeWalker(document.querySelector(selector), NodeFilter.SHOW_TEXT);
+  while (!texts.nextNode().data.includes("-"));
+  const at = texts.currentNode.data.indexOf("-");
+  const [minus, digit] = [at, at + 1].map((first) => {
+    const one = document.createRange();
+    one.setStart(texts.currentNode, first);
+    one.setEnd(texts.currentNode, first + 1);
+    return one.getBoundingClientRect();
+  });
+  return minus.right <= digit.left + 1;
+}"""
+"""JavaScript function: whether the first minus sign in an element is at the left of its number."""
+
+
+def test_in_an_arabic_study_a_minus_sign_is_at_the_left_of_its_number(visit: Any, tmp_path: Path) -> None:
+    rating = {"prompt": "How warm?", "low": -3, "high": 3, "labels": ["cold", "warm"]}
+    number = {"prompt": "How much?", "low": -1, "high": 1, "decimals": 2, "unit": "kg"}
+    items = [
+        {"item_id": task, "task": task, "factors": {"topic": "test"}, "content": content, "key": key}
+        for task, content, key in (("rating", rating, -1), ("number", number, -0.25))
+    ]
+    ranking = {"prompt": "Which is first?", "options": ["horse", "mouse"]}
+    items.append({"item_id": "r", "task": "ranking", "factors": {"topic": "test"}, "content": ranking, "key": [2, 1]})
+    study = make_timed_study(tmp_path / "study", [*items, choice("q")], "language: ar\n", practice=3)
+    with running_server(study) as url:
+        page = visit(url).page
+        for _ in range(2):
+            page.locator("#page-next").click()
+            page.wait_for_timeout(600)  # a second click within half a second is a double click
+        page.locator("[data-point='-3']").wait_for()
+        assert page.evaluate(MINUS_IS_LEFT, ".rating-number")
+        page.wait_for_timeout(50)
+        page.locator("[data-point='-3']").click()
+        assert page.locator(".verdict").inner_text().count("-1") == 1
+        assert page.evaluate(MINUS_IS_LEFT, ".verdict")
+        page.locator("#feedback-continue").click()
+        page.locator("#typed-answer").wait_for()
+        assert page.evaluate(MINUS_IS_LEFT, "#answer-hint")
+        assert page.locator("#typed-answer").evaluate("field => getComputedStyle(field).direction") == "ltr"
+        page.locator("#typed-answer").fill("-0.25")
+        page.keyboard.press("Enter")
+        for selector in (".verdict", ".option-mark"):
+            page.locator(selector).wait_for()
+            assert page.evaluate(MINUS_IS_LEFT, selector), selector
+        page.locator("#feedback-continue").click()
+        page.locator(".ranking").wait_for()
+        page.wait_for_timeout(50)
+        for key in ("2", "1", "Enter"):
+            page.keyboard.press(key)
+        page.locator(".verdict").wait_for()
+        # The answer is one piece of text with its own direction.
+        assert "\N{FIRST STRONG ISOLATE}1. mouse, 2. horse\N{POP DIRECTIONAL ISOLATE}" in (
+            page.locator(".verdict").text_content() or ""
+        )
 
 
 def test_a_notice_of_the_server_is_in_the_studys_language(visit: Any, study_folder: Path) -> None:

@@ -84,4 +84,5 @@ def _keys(sheet: Sheet, content: dict[str, Any]) -> ButtonRows:
     actions = [Action(f"{KEY}{key}", name, key_sign(key)) for key, name in content["keys"].items()]
     size_px = round(0.9 * sheet.body_px)
     width_px = ButtonRows(sheet, actions, size_px, sheet.column_px, has_main=False).widest_row_px
-    return ButtonRows(sheet, actions, size_px, width_px, has_main=False)
+    # The order of the keys on the keyboard, in all languages.
+    return ButtonRows(sheet, actions, size_px, width_px, has_main=False, is_ltr=True)

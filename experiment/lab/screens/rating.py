@@ -10,7 +10,7 @@ from experiment.lab.screens.layout.column import ScreenColumn, nothing
 from experiment.lab.screens.layout.sheet import Colour, ItemSize
 from experiment.lab.screens.option_buttons import ButtonLook, add_submit
 from experiment.lab.screens.text.paragraphs import paragraph
-from experiment.lab.screens.trial_header import TrialMoment
+from experiment.lab.screens.trial_header import TrialMoment, isolated
 
 
 def add_rating(column: ScreenColumn, content: dict[str, Any], moment: TrialMoment, size: ItemSize) -> None:
@@ -73,7 +73,7 @@ def _add_row(
     looks = [_look(all_points[index], moment) for index, _ in row]
     inner_px = cell_px - size_px
     numbers = [
-        paragraph(sheet, f"{look.note} {all_points[index]}".strip(), size_px, cell_px, "bold")
+        paragraph(sheet, f"{look.note} {isolated(sheet, all_points[index])}".strip(), size_px, cell_px, "bold")
         for look, (index, _) in zip(looks, row, strict=True)
     ]
     words = [paragraph(sheet, label, round(0.85 * size_px), inner_px) if label else None for _, label in row]
@@ -152,7 +152,7 @@ def _add_slider(column: ScreenColumn, content: dict[str, Any], moment: TrialMome
                 canvas.disc(centre, radius_px - sheet.px(1.5), fill)
 
     column.add(height_px, draw, round(0.2 * size_px), (chosen, moment.is_reading))
-    _add_ends(column, content["labels"] or [str(content["low"]), str(content["high"])], size_px)
+    _add_ends(column, content["labels"] or [isolated(sheet, content[end]) for end in ("low", "high")], size_px)
     if feedback:
         _add_solution(column, chosen, feedback.solution, size_px)
 
@@ -168,8 +168,7 @@ def _slices(n_points: int, length_px: int, radius_px: int, is_ltr: bool) -> list
 
 
 def _add_solution(column: ScreenColumn, chosen: Any, solution: Any, size_px: int) -> None:
-    say = column.sheet.words.say
-    words = [] if chosen is None else [say("your_answer_is", answer=chosen)]
-    column.text(
-        " · ".join([*words, f"✓ {say('right_answer')}: {solution}"]), size_px, round(0.6 * size_px), style="bold"
-    )
+    sheet, say = column.sheet, column.sheet.words.say
+    words = [] if chosen is None else [say("your_answer_is", answer=isolated(sheet, chosen))]
+    words.append(f"✓ {say('right_answer')}: {isolated(sheet, solution)}")
+    column.text(" · ".join(words), size_px, round(0.6 * size_px), style="bold")

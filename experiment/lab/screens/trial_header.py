@@ -108,6 +108,14 @@ def seconds(sheet: Sheet, duration_ms: int) -> str:
     return number_in_words(sheet, duration_ms / 1000)
 
 
+def isolated(sheet: Sheet, text: object) -> str:
+    """Return a text that has its own direction in a sentence that is read from right to left.
+
+    Otherwise, the minus sign of -3 is at the right of the number.
+    """
+    return str(text) if sheet.direction == "ltr" else f"\N{FIRST STRONG ISOLATE}{text}\N{POP DIRECTIONAL ISOLATE}"
+
+
 def number_in_words(sheet: Sheet, number: float) -> str:
     """Return a number with the decimal sign of the study's language."""
     text = str(int(number)) if float(number).is_integer() else f"{number:.12g}"

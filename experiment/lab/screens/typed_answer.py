@@ -8,7 +8,7 @@ from experiment.lab.screens.layout.column import ScreenColumn
 from experiment.lab.screens.layout.sheet import Colour, ItemSize
 from experiment.lab.screens.option_buttons import add_submit
 from experiment.lab.screens.text.paragraphs import Paragraph, Span, paragraph, span_width
-from experiment.lab.screens.trial_header import TrialMoment, number_in_words
+from experiment.lab.screens.trial_header import TrialMoment, isolated, number_in_words
 
 MOST_LINES = 8
 """Largest height of the field, in lines. A longer text moves up in the field."""
@@ -36,8 +36,8 @@ def add_recall(column: ScreenColumn, content: dict[str, Any], moment: TrialMomen
         _add_problem(column, column.sheet.words.say("recall_empty"), moment.response_state.is_refused, size_px)
         add_submit(column, True, "Ctrl + Enter", size_px)
         return
-    words = f"✓ {column.sheet.words.say('right_answer')}: {' · '.join(_entries(feedback.solution))}"
-    column.text(words, size_px, round(0.6 * size_px), style="bold")
+    right = isolated(column.sheet, " · ".join(_entries(feedback.solution)))
+    column.text(f"✓ {column.sheet.words.say('right_answer')}: {right}", size_px, round(0.6 * size_px), style="bold")
 
 
 def help_on_recall(column: ScreenColumn, content: dict[str, Any]) -> str:  # noqa: ARG001 - as for the other tasks
@@ -80,7 +80,7 @@ def _add_field(
     _add_input(column, n_lines, unit, moment, size_px)
     if moment.feedback:
         say = column.sheet.words.say
-        words = f"✓ {say('right_answer')}: {moment.feedback.solution}"
+        words = f"✓ {say('right_answer')}: {isolated(column.sheet, moment.feedback.solution)}"
         column.text(words, size_px, round(0.6 * size_px), style="bold")
         return
     _add_problem(column, problem, moment.response_state.is_refused, size_px)

@@ -51,12 +51,21 @@ class ButtonRows:
         Largest width of a row.
     has_main
         True to draw the first button as the main action.
+    is_ltr
+        True if the first button of a row is at the left; None for the direction of the study's language.
     """
 
     def __init__(
-        self, sheet: Sheet, actions: Sequence[Action], size_px: int, width_px: int, has_main: bool = True
+        self,
+        sheet: Sheet,
+        actions: Sequence[Action],
+        size_px: int,
+        width_px: int,
+        has_main: bool = True,
+        is_ltr: bool | None = None,
     ) -> None:
         self._sheet, self._width_px = sheet, width_px
+        self._is_ltr = sheet.direction == "ltr" if is_ltr is None else is_ltr
         self._pad_px, self._gap_px = round(0.8 * size_px), round(0.7 * size_px)
         self._main = actions[0] if actions and has_main else None
         self._rows: list[list[_Button]] = []
@@ -84,11 +93,11 @@ class ButtonRows:
         return self._row_width(self._rows[-1]) if self._rows else 0
 
     def draw(self, canvas: Canvas, x: int, y: int) -> None:
-        """Draw the buttons. The first button is at the side where lines of text start."""
+        """Draw the buttons."""
         for row in self._rows:
             at = 0
             for button in row:
-                left = x + (at if self._sheet.direction == "ltr" else self._width_px - at - button.width_px)
+                left = x + (at if self._is_ltr else self._width_px - at - button.width_px)
                 self._draw_button(canvas, button, left, y)
                 at += button.width_px + self._gap_px
             y += max(button.height_px for button in row) + self._gap_px

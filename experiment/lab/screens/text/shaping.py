@@ -102,7 +102,7 @@ def _with_reshaper(text: str, direction: Direction) -> str:
         )
     try:
         from arabic_reshaper import ArabicReshaper  # noqa: PLC0415 - an extra's, and needed for few scripts
-        from bidi.algorithm import get_display  # noqa: PLC0415
+        from bidi import get_display  # noqa: PLC0415
     except ImportError:
         raise InputError(
             f"the text {text[:40]!r} cannot be drawn, because the Python packages arabic-reshaper and python-bidi are "

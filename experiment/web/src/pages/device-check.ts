@@ -114,7 +114,8 @@ async function lackingRefresh({ refresh_hz }: DeviceNeeds): Promise<string[]> {
  * that was too small.
  */
 function untilTriedAgain(container: HTMLElement, needs: DeviceNeeds, lacks: string[], exit: Exit): Promise<void> {
-  const tryAgain = html("button", { id: "device-try-again", type: "button", class: "primary" }, say("device_try_again"));
+  const kind = exit.url ? "secondary" : "primary"; // the way back to the panel is the main button
+  const tryAgain = html("button", { id: "device-try-again", type: "button", class: kind }, say("device_try_again"));
   showIncompatible(container, lacks, exit, ...(isPhone() && !needs.phones ? [] : [tryAgain]));
   const wasTooSmall = lackingSize(needs).length > 0;
   return new Promise((resolve) => {

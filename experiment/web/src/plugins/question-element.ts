@@ -37,6 +37,13 @@ export function questionElement(content: QuestionContent & TimeBounds, task: str
   return { element, media };
 }
 
+/** Builds the line with the right answer. `before` is at the start of the line. */
+export function rightAnswer(answer: string, before: (string | Node)[] = []): HTMLElement {
+  // The answer has its own text direction. Otherwise the minus sign of -3 is at the right of the number in an Arabic study.
+  const own = html("bdi", { translate: "no" }, answer);
+  return html("p", { class: "option-mark", lang: TEXTS_LANGUAGE }, ...before, `✓ ${say("right_answer")}: `, own);
+}
+
 export function paragraphs(text: string): string[] {
   return text.split(/\n\s*\n/).filter((paragraph) => paragraph.trim() !== "");
 }

@@ -1,7 +1,7 @@
 /** The scales of ratings: a button for each point, or a line. The task `rating` and the question about confidence use them. */
 import type { JsPsych } from "jspsych";
 import { html } from "../pages/dom";
-import { say, TEXTS_LANGUAGE } from "../pages/texts";
+import { say, sayAround, TEXTS_LANGUAGE } from "../pages/texts";
 import type { GivenResponse, Stimulus } from "../run-trial";
 import type { RatingContent, Scale } from "../saving/server-api";
 import type { StimulusParts } from "../assets/stimulus-parts";
@@ -9,7 +9,7 @@ import { usesTouch } from "../timing/input-hints";
 import { digitOf } from "../timing/response-keys";
 import type { ResponseWindow } from "../timing/response-window";
 import type { TimeBounds } from "../timing/time-hints";
-import { questionElement, submitButton } from "./question-element";
+import { questionElement, rightAnswer, submitButton } from "./question-element";
 
 export function ratingScale(content: RatingContent & TimeBounds, keyboard: HTMLElement): Stimulus<number> {
   return content.shown_as === "buttons" ? new RatingButtons(content, keyboard) : new RatingSlider(content);
@@ -173,8 +173,8 @@ class RatingSlider implements Stimulus<number> {
 
   showSolution(solution: unknown): void {
     const [answer, right] = [String(this.slider.value), String(solution)];
-    const words = [...(this.isSet ? [say("your_answer_is", { answer })] : []), `✓ ${say("right_answer")}: ${right}`];
-    this.element.querySelector(".rating-line")!.append(html("p", { class: "option-mark", lang: TEXTS_LANGUAGE }, words.join(" · ")));
+    const given = this.isSet ? [...sayAround("your_answer_is", "answer", html("bdi", {}, answer)), " · "] : [];
+    this.element.querySelector(".rating-line")!.append(rightAnswer(right, given));
   }
 
   private showMark(): void {

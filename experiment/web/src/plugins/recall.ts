@@ -7,7 +7,7 @@ import type { StimulusParts } from "../assets/stimulus-parts";
 import { usesTouch } from "../timing/input-hints";
 import type { ResponseWindow } from "../timing/response-window";
 import type { TimeBounds } from "../timing/time-hints";
-import { questionElement, submitButton } from "./question-element";
+import { questionElement, rightAnswer, submitButton } from "./question-element";
 import { questionParameters, trialData, trialParameters } from "./shared-info";
 import { TrialPlugin } from "./trial-plugin";
 import { shared } from "./typed-answer";
@@ -164,9 +164,8 @@ class RecallStimulus implements Stimulus<string[]> {
   }
 
   showSolution(solution: unknown): void {
-    const words = `✓ ${say("right_answer")}: `;
     const entries = (solution as string[]).join(" · ");
-    this.list.after(html("p", { class: "option-mark", lang: TEXTS_LANGUAGE }, words, html("bdi", { translate: "no" }, entries)));
+    this.list.after(rightAnswer(entries));
   }
 
   /** Adds entries to the list, without empty ones. Adds none, and says so, if there are too many. */

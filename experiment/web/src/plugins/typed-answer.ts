@@ -1,12 +1,12 @@
 /** The stimulus of tasks with a typed answer: a field, a button that submits it, and a sentence about a wrong entry. */
 import { html } from "../pages/dom";
-import { say, TEXTS_LANGUAGE } from "../pages/texts";
+import { TEXTS_LANGUAGE } from "../pages/texts";
 import type { GivenResponse, Stimulus } from "../run-trial";
 import type { QuestionContent } from "../saving/server-api";
 import type { StimulusParts } from "../assets/stimulus-parts";
 import type { ResponseWindow } from "../timing/response-window";
 import type { TimeBounds } from "../timing/time-hints";
-import { questionElement, submitButton } from "./question-element";
+import { questionElement, rightAnswer, submitButton } from "./question-element";
 
 /** Attributes of the field of every typed answer. */
 export const shared = {
@@ -93,7 +93,6 @@ export class TypedAnswer<R extends number | string> implements Stimulus<R> {
   }
 
   showSolution(solution: unknown): void {
-    const words = `✓ ${say("right_answer")}: ${String(solution)}`;
-    this.problem.before(html("p", { class: "option-mark", lang: TEXTS_LANGUAGE }, words));
+    this.problem.before(rightAnswer(String(solution)));
   }
 }

@@ -117,6 +117,10 @@ def test_without_raqm_the_extra_draws_the_same_letters_in_the_same_order(without
     assert shaped("שלום abc 12", "rtl").text == "12 abc םולש" or shaped("שלום abc 12", "rtl").text == "abc 12 םולש"
 
 
+def test_without_raqm_an_isolated_text_has_its_own_direction(without_raqm, lab_extra):
+    assert shaped("ש: \N{FIRST STRONG ISOLATE}-3\N{POP DIRECTIONAL ISOLATE}.", "rtl").text == ".-3 :ש"
+
+
 def test_arabic_letters_are_joined_and_start_at_the_right():
     if not shaping.raqm_is_usable():
         skip_but_never_in_ci("this machine has no FriBiDi; tests/prerequisites.sh installs it")

@@ -132,6 +132,25 @@ def test_every_point_of_a_line_can_be_clicked_where_it_is(language):
     assert all(each.box_px[2] > each.box_px[0] for each in points)
 
 
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_the_keys_of_a_fast_response_have_the_order_of_the_keyboard(language):
+    item = item_of("keypress", {"stimulus": [{"text": "X"}], "keys": {"f": "word", "j": "nonword"}})
+    left, right = (region for region in draw(sheet_of(language=language), item).regions if "key" in region.name)
+    assert left.name.endswith("f") and right.name.endswith("j")
+    assert left.box_px[2] < right.box_px[0]
+
+
+def test_in_arabic_a_negative_number_is_drawn_as_in_english():
+    """The label is drawn from left to right, so the minus sign is at the left of the digit."""
+    scale = item_of("rating", {"prompt": "?", "low": -3, "high": 3})
+    labels = []
+    for language in ("en", "ar"):
+        drawn = draw(sheet_of(language=language), scale)
+        box = next(region.box_px for region in drawn.regions if region.name == "point-0")
+        labels.append(drawn.image.crop(box).tobytes())
+    assert labels[0] == labels[1]
+
+
 def test_the_end_of_a_long_text_stays_in_the_field():
     item = item_of("free_text", {"prompt": "Why?", "lines": 2})
     typed = " ".join(f"word{number}" for number in range(200))
