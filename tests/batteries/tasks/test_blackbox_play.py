@@ -145,7 +145,7 @@ def test_a_guess_tells_nothing_unless_the_study_shows_the_solution() -> None:
         (None, "is not an action"),
     ],
 )
-def test_something_that_is_no_action_gets_one_sentence(action: Any, words: str) -> None:
+def test_something_that_is_not_an_action_gets_one_sentence(action: Any, words: str) -> None:
     with pytest.raises(InputError) as error:
         play(action)
     assert words in str(error.value)
