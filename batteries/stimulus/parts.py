@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
+
+from batteries.stimulus.markdown import shows_something
 
 FOLDER = "assets"
 """The folder next to the battery that contains the files of its parts."""
@@ -58,6 +60,16 @@ class TextPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: str = Field(min_length=1, description="The text, in Markdown. HTML tags are shown as text.")
+
+    @field_validator("text")
+    @classmethod
+    def _is_visible(cls, text: str) -> str:
+        if text.strip() and not shows_something(text):
+            raise ValueError(
+                f"the text `{text[:40]}` shows nothing, because its signs are formatting in Markdown. Fix: write a "
+                "backslash before each sign."
+            )
+        return text
 
 
 class AssetPart(BaseModel):

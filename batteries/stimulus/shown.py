@@ -4,12 +4,11 @@ A browser does not get the names of files, because a name such as `anna-happy.pn
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
-from markdown_it import MarkdownIt
 from pydantic import JsonValue
 
+from batteries.stimulus.markdown import html
 from batteries.stimulus.parameter_files import with_addresses_replaced, with_paths_replaced
 from batteries.stimulus.parts import MEDIA_TYPES, asset_parts, kind_of, path_of, stored_name, with_parts
 
@@ -17,15 +16,6 @@ ADDRESS = "/asset/"
 """First part of the address of each file. The second part is the SHA-256 with the suffix of the file."""
 _DEGREES = ("width_deg", "x_deg", "y_deg")
 _MEASURES = {"image": ("width_px", "height_px"), "sound": ("duration_ms",), "video": ("duration_ms",)}
-
-_markdown = MarkdownIt("commonmark", {"html": False})
-
-
-@lru_cache(maxsize=256)
-def html(markdown: str) -> str:
-    """Return Markdown as HTML. HTML tags in the Markdown are shown as text."""
-    rendered: str = _markdown.render(markdown)
-    return rendered
 
 
 def shown_content(content: Mapping[str, Any]) -> dict[str, Any]:

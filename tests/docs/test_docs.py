@@ -31,7 +31,7 @@ from experiment.models.baselines import BASELINES, run_baseline
 from experiment.models.prompts.requests import requests_for
 from experiment.models.prompts.styles import DEFAULT_STYLES, styles_of
 from experiment.participant_api import ResponsesRequest, StartRequest
-from experiment.records import Response
+from experiment.records import Response, TrialAction
 from experiment.study.definition import Study
 from server.app import create_app
 from server.health import health
@@ -412,6 +412,8 @@ def test_every_address_and_field_of_the_participant_api_is_documented() -> None:
     listed = set(re.findall(r"^\| `((?:GET|POST) [^`]+)` \|", text_of(page), re.MULTILINE))
     assert listed == served
     assert documented_in(page, "POST /api/session") == set(StartRequest.model_fields)
+    sent = {"session", *TrialAction.model_fields}
+    assert documented_in(page, "POST /api/action") == sent
     answered = {"feedback"}
     assert (
         documented_in(page, "POST /api/responses")

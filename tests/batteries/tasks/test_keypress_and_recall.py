@@ -44,7 +44,7 @@ def test_no_key_is_a_response_only_if_the_item_allows_it() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"mask": [{"text": "####"}]}, "stimulus_ms"),
+        ({"mask": [{"text": "XXXX"}]}, "stimulus_ms"),
         ({"mask_ms": 100}, "mask"),
         ({"withhold": True}, "window_ms"),
         ({"keys": {"f": "yes", "j": "yes"}}, "same name"),
