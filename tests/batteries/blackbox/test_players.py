@@ -101,7 +101,7 @@ def test_players_keep_the_rules_on_small_boards(player: Player, atoms: Atoms) ->
     check_rules(player, atoms, 4)
 
 
-@pytest.mark.parametrize("atoms", PUBLISHED_BOARDS[::3], ids=str)
+@pytest.mark.parametrize("atoms", PUBLISHED_BOARDS[::3], ids=lambda atoms: str(sorted(atoms)))
 def test_players_keep_the_rules_on_full_boards(atoms: Atoms) -> None:
     for player in (IdealObserver(), GreedyConsistent(seed=3), RandomPlayer(seed=4)):
         check_rules(player, atoms, 8)

@@ -28,8 +28,6 @@ def live_in(store: Store, study: Study) -> dict[str, Person]:
         assert store.claim_payments(study, [bonus], "run")
         people["under way"] = Person(store, study)
         people["under way"].answer(2)
-        for index in range(2):
-            people["under way"].act(index, 2)
         people["withdrawn"] = Person(store, study).complete().withdraw()
         people["failed"] = Person(store, study).complete(passed_checks=False)
         people["excluded"] = Person(store, study).complete()
@@ -51,6 +49,8 @@ def live_in(store: Store, study: Study) -> dict[str, Person]:
         store.register_study(later)
         people["later"] = Person(store, later)
         people["later"].send(response(0, rt_ms=0.1 + 0.2, response={"ä": [None, 1e-300, "🙂"]}, shown_at=None))
+        for index in range(2):
+            people["later"].act(index, 1)
     assert problems(store) == []
     return people
 
