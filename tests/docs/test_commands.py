@@ -50,6 +50,7 @@ NOT_RUN = {
     r"equipoise models import my-study logs/\*\.eval": "tests/equipoise/test_inspect_tasks.py makes and imports logs.",
     r"inspect view .*": "It opens a viewer and does not end.",
     r"equipoise lab my-study": "It needs an experimenter; tests/experiment/lab/visits/test_start_dialog.py has one.",
+    r"equipoise lab tilts .*": "It needs PsychoPy and a screen; tests/psychopy_study.py draws the class of the page.",
     r"equipoise lab check .*": "It needs a screen; tests/experiment/lab run the machine check in a window.",
     r"equipoise lab (flashes|photodiode) .*": "It needs a screen and a recording; tests/experiment/lab/photodiode run "
     "these commands.",
@@ -270,7 +271,6 @@ PREPARED: dict[str, Callable[[], None]] = {
     "how-to/design-a-session.md": session_of_a_page,
     "how-to/import-model-runs.md": replies,
     "how-to/plan-an-analysis.md": any_table,
-    "how-to/run-in-the-laboratory.md": simulated_study,
     "how-to/run-models.md": batch_results,
     "how-to/run-online.md": panel_study,
     "how-to/watch-a-study.md": panel_study,

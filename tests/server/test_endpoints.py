@@ -64,6 +64,7 @@ ROUTES = [
     Route("POST", "/api/visit", "/api/visit", needs="session"),
     Route("POST", "/api/demographics", "/api/demographics", needs="session"),
     Route("POST", "/api/responses", "/api/responses", needs="session"),
+    Route("POST", "/api/action", "/api/action", needs="session"),
     Route("POST", "/api/complete", "/api/complete", needs="session"),
     Route("POST", "/api/withdraw", "/api/withdraw", needs="session"),
     Route("GET", "/researcher/style.css", "/researcher/style.css", uses_the_store=False),
@@ -171,6 +172,11 @@ def right_body(http: FlaskClient, address: str) -> dict[str, Any]:
         return {"session": session, "responses": [answer]}
     if address == "/api/visit":
         return {"visit_id": str(uuid.uuid4())}
+    if address == "/api/action":
+        session = http.get("/api/session").get_json().get("session", "unknown")
+        action = {"action": "fire", "port": "north-1"}
+        sent = {"action_id": str(uuid.uuid4()), "trial_index": 0, "action_index": 0, "action": action}
+        return {"session": session, "action": sent}
     if address == "/api/demographics":
         return {"session": http.get("/api/session").get_json().get("session", "unknown"), "answers": {}}
     if address.startswith("/api/lab/session"):
@@ -212,6 +218,7 @@ def test_a_valid_request_gets_a_reply_with_the_strict_headers(participant: Any) 
         with reply as response:
             others = {
                 "POST /api/responses": 201,
+                "POST /api/action": 422,  # No item of this study is interactive.
                 "GET /study/<digest>.js": 404,
                 "GET /study/<digest>.css": 404,
                 "GET /asset/<name>": 404,

@@ -291,6 +291,8 @@ export type Session = {
   /** Number of rounds of practice that `trials` contains. */
   practice_rounds: number;
   next_trial_index: number;
+  /** The moves so far in the next trial, if its task is interactive; otherwise empty. */
+  moves: { action: unknown; observation: unknown }[];
   trials: SessionTrial[];
 } & (
   | { status: "active" | "withdrawn" }
