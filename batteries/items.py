@@ -38,7 +38,7 @@ class Item(BaseModel):
     item_id: str = Field(min_length=1, max_length=200, description="Name of the item, unique in its battery.")
     task: str = Field(
         description="Kind of item: `multiple_choice`, `rating`, `number`, `free_text`, `ranking`, "
-        "`keypress`, `recall`, `blackbox_predict`, `jspsych` or `psychopy`."
+        "`keypress`, `recall`, `blackbox_predict`, `blackbox_play`, `jspsych` or `psychopy`."
     )
     factors: dict[str, Level] = Field(
         default_factory=dict, description="Level of each design factor, such as scenario, condition, inference_level."

@@ -25,6 +25,7 @@ from batteries.errors import InputError
 from batteries.items import Item
 from batteries.stimulus.shown import shown_content
 from batteries.tasks import READING_WORDS_PER_MINUTE, task_named
+from batteries.tasks.interactive import InteractiveTask, Move
 from batteries.tasks.keypress import WITHHELD, Keypress
 from batteries.tasks.rating import points_of
 from experiment.plan import Phase
@@ -249,11 +250,15 @@ def _take_session(
         if trial["trial_index"] < next_trial_index:  # The participant does not need this round of practice.
             continue
         item = items[shown_digest(trial["task"], trial["content"])]
-        response = draw_response(person, item, item.item_id in checks, rng)
+        task = task_named(item.task)
+        if isinstance(task, InteractiveTask):
+            response: JsonValue = _play(client, session, cookie, trial, task, person, int(rng.integers(2**63)))
+        else:
+            response = draw_response(person, item, item.item_id in checks, rng)
         if item.task == Keypress.name:
             rt_ms = draw_keypress_rt_ms(person, rng)
         else:
-            rt_ms = draw_rt_ms(person, task_named(item.task).n_words(item.content), rng)
+            rt_ms = draw_rt_ms(person, task.n_words(item.content), rng)
         timed = _within_time_limits(session, trial, response, rt_ms)
         record = {
             "response_id": str(uuid.uuid4()),
@@ -273,6 +278,41 @@ def _take_session(
                 return
             next_trial_index = practice["next_trial_index"]
     client.post("/api/complete", json={}, headers=cookie).raise_for_status()
+
+
+def _play(
+    client: httpx.Client,
+    session: dict[str, Any],
+    cookie: dict[str, str],
+    trial: dict[str, Any],
+    task: InteractiveTask[Any],
+    person: Person,
+    seed: int,
+) -> int:
+    """Play a trial of an interactive task to its end. Return the number of actions, which is the response.
+
+    The participant sees only the observations. Each action takes as long as an average response.
+    """
+    moves: list[Move] = []
+    rng = np.random.default_rng(seed)
+    since_onset_ms, is_over = 0.0, False
+    while not is_over:
+        action = task.draw_action(trial["content"], moves, seed, not person.careless)
+        rt_ms = draw_rt_ms(person, 0, rng)
+        since_onset_ms += rt_ms
+        sent = {
+            "action_id": str(uuid.uuid4()),
+            "trial_index": trial["trial_index"],
+            "action_index": len(moves),
+            "action": action,
+            "since_onset_ms": round(since_onset_ms, 1),
+            "rt_ms": round(rt_ms, 1),
+        }
+        body = {"session": session["session"], "action": sent}
+        reply = client.post("/api/action", json=body, headers=cookie).raise_for_status().json()
+        moves.append({"action": action, "observation": reply["observation"]})
+        is_over = reply["is_over"]
+    return len(moves)
 
 
 def items_by_shown_digest(study: Study) -> dict[str, Item]:

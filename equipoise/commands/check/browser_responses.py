@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
+from batteries.tasks.blackbox_play import BlackboxPlay
 from batteries.tasks.blackbox_predict import BlackboxPredict
 from batteries.tasks.free_text import FreeText
 from batteries.tasks.keypress import WITHHELD, Keypress
@@ -71,13 +72,22 @@ async def give_response(
                 await click("#add-entry")
             # Without an entry, the page asks first whether there is none.
             await click(*([SUBMIT] if response else [SUBMIT, SUBMIT]))
-        case BlackboxPredict.name:
-            attribute = "data-response" if response in {"absorbed", "reflected"} else "data-port"
-            await click(f'[{attribute}="{response}"]', SUBMIT)
+        case BlackboxPlay.name | BlackboxPredict.name:
+            await click(*_on_board(task, response))
         case _ if isinstance(response, list):  # several options, or all options in an order
             await click(*(f'[data-option="{number}"]' for number in response), SUBMIT)
         case _:
             await click(f'[data-option="{response}"]')
+
+
+def _on_board(task: str, response: Any) -> list[str]:
+    """Return the buttons of a Black Box that give a response, in order."""
+    if task == BlackboxPlay.name:  # The right response is a guess without rays.
+        (move,) = response
+        cells = [f'[data-cell="{row},{column}"]' for row, column in move["action"]["cells"]]
+        return ["#play-guess", *cells, SUBMIT]
+    attribute = "data-response" if response in {"absorbed", "reflected"} else "data-port"
+    return [f'[{attribute}="{response}"]', SUBMIT]
 
 
 async def _slide(slider: "Locator", step: float, response: Any) -> None:

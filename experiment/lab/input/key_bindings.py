@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from batteries.blackbox import Port, Side, all_ports
 from batteries.errors import InputError
+from batteries.tasks.blackbox_play import BlackboxPlay
 from batteries.tasks.blackbox_predict import BlackboxPredict
 from batteries.tasks.free_text import FreeText
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
@@ -75,9 +76,9 @@ def check_task(item_id: str, task: str) -> None:
     """
     if task == PsychoPyTask.name:
         return
-    if task == JsPsychPlugin.name:
+    if task in {JsPsychPlugin.name, BlackboxPlay.name}:
         raise InputError(
-            f"the item `{item_id}` has the task jspsych, which only a browser can show. Fix: in the laboratory, use a "
+            f"the item `{item_id}` has the task {task}, which only a browser can show. Fix: in the laboratory, use a "
             "study without this item."
         )
     _of_task(task)

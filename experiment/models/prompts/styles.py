@@ -30,7 +30,7 @@ DEFAULT_STYLES = {
     "recall": "answer-only",
 }
 """The default style of each task."""
-PROGRAMS = {"jspsych": "jsPsych", "psychopy": "PsychoPy"}
+PROGRAMS = {"jspsych": "jsPsych", "psychopy": "PsychoPy", "blackbox_play": "the study's page"}
 """The tasks without a style, because only this program can show their items."""
 HUMAN_EQUIVALENT = "human-equivalent"
 """The style with the instructions and practice that people get.

@@ -14,7 +14,7 @@
  * #completion-code, #exit-code, #exit-link, #withdrawal-code and #withdraw-link.
  */
 import { initJsPsych, type JsPsych } from "jspsych";
-import { api, ApiError, type Ended, isElsewhere, NoEntry, type Session, type Study } from "./saving/server-api";
+import { api, ApiError, ContinuedElsewhere, type Ended, isElsewhere, NoEntry, type Session, type Study } from "./saving/server-api";
 import { entrance } from "./entrance";
 import { forgetBegun } from "./saving/trial-attempts";
 import { deviceFound, frames, isPhone, untilDeviceFits } from "./pages/device-check";
@@ -135,7 +135,7 @@ function showFailure(error: unknown): void {
   bar.hideSaveStatus();
   const message = messageOf(error);
   if (error instanceof NoEntry) showNotice(main, document.title, message, contact_html);
-  else if (isElsewhere(error)) showElsewhere(main, message, outbox.unsent);
+  else if (isElsewhere(error) || error instanceof ContinuedElsewhere) showElsewhere(main, message, outbox.unsent);
   else if (error === outbox.rejection) showNotSaved(main, message, contact_html);
   else showError(main, message, contact_html);
 }

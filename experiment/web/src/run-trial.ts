@@ -31,6 +31,8 @@ export interface Stimulus<R extends ResponseValue> {
    * function that returns the parts that have disappeared.
    */
   removeInTime?(onset_ms: number, frame_ms: number, closed: AbortSignal): () => RemovedParts;
+  /** Called when the stimulus appears, with the function that returns its onset. */
+  begins?(onset: () => Promise<Onset>): void;
   /** Resolves with the first response that `responseWindow` accepts, and the input event of the response. */
   responded(responseWindow: ResponseWindow): Promise<GivenResponse<R>>;
   /** Shows that no more responses are accepted. The stimulus stays on the screen. */
@@ -124,6 +126,7 @@ export async function runTrial<R extends ResponseValue>(
   stimulus.media?.start(end_ms);
   const removed = stimulus.removeInTime?.(end_ms, frame_ms, responseWindow.closed);
   const onset = watchOnset(stimulus.element, end_ms);
+  stimulus.begins?.(onset);
   if (trial.reading_ms === 0) void responseWindow.open(end_ms + frame_ms); // earlier, the stimulus is not visible
   const timeIsOver = keepTime(stimulus, responseWindow, onset, timeLeft, trial);
   void keepFramesComing(stimulus.element).then(() => {

@@ -2,7 +2,7 @@
  * A participant who resumes gets a welcome page instead of the instructions.
  */
 import type { JsPsych } from "jspsych";
-import { api, type Ended, type GivenConfidence, type JsPsychContent, type KeypressContent, type MultipleChoiceContent, type Part, type ResponseValue, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
+import { type ActionTiming, api, type BlackboxAction, type Ended, type GivenConfidence, type JsPsychContent, type KeypressContent, type MultipleChoiceContent, type Part, type ResponseValue, type Session, type SessionTrial, type Study, type TrialData } from "./saving/server-api";
 import { begunTrial, forgetBegun } from "./saving/trial-attempts";
 import { SessionProgress, isPractice } from "./session-progress";
 import { assets } from "./assets/asset-loader";
@@ -10,6 +10,7 @@ import { ParameterFiles } from "./assets/parameter-files";
 import { openSoundOutput } from "./assets/sound-output";
 import { html } from "./pages/dom";
 import { type ForeignPlugin, ForeignTrial, withFixation } from "./plugins/published-plugins";
+import BlackboxPlayPlugin from "./plugins/blackbox-play";
 import BlackboxPredictPlugin from "./plugins/blackbox-predict";
 import ConfidencePlugin from "./plugins/confidence";
 import DemographicsPlugin, { type DemographicsData } from "./plugins/demographics";
@@ -25,7 +26,8 @@ import RatingPlugin from "./plugins/rating";
 import RecallPlugin from "./plugins/recall";
 import type { TrialPlugin } from "./plugins/trial-plugin";
 import type { TrialFeedback, TrialParameters } from "./run-trial";
-import type { Outbox } from "./saving/outbox";
+import { ActionSender } from "./saving/action-sender";
+import type { Outbox, SaveStatus } from "./saving/outbox";
 import type { StudyBar } from "./pages/study-bar";
 import { say, TEXTS_LANGUAGE, type TextName } from "./pages/texts";
 import { usesTouch } from "./timing/input-hints";
@@ -225,6 +227,7 @@ function trialDescription(trial: SessionTrial, session: Session, progress: Sessi
 type OwnTrial = Exclude<SessionTrial, { task: "jspsych" }>;
 
 const PLUGINS = {
+  blackbox_play: BlackboxPlayPlugin,
   blackbox_predict: BlackboxPredictPlugin,
   free_text: FreeTextPlugin,
   keypress: KeypressPlugin,
@@ -237,11 +240,13 @@ const PLUGINS = {
 
 type ForeignSessionTrial = Extract<SessionTrial, { task: "jspsych" }>;
 
-function ownTrial(trial: OwnTrial, session: Session, { frames }: Surroundings, record: TrialRecord): TimelinePart {
+function ownTrial(trial: OwnTrial, session: Session, surroundings: Surroundings, record: TrialRecord): TimelinePart {
+  const { frames } = surroundings;
   const plugin = PLUGINS[trial.task];
   return {
     type: plugin,
     ...trial.content,
+    ...(trial.task === "blackbox_play" && interaction(trial, session, surroundings, record)),
     intertrial_ms: trial.intertrial_ms,
     fixation_ms: session.fixation_ms,
     frame_ms: () => frames.used_ms, // at the beginning of the trial
@@ -254,6 +259,14 @@ function ownTrial(trial: OwnTrial, session: Session, { frames }: Surroundings, r
     on_finish: () => assets.release(trial.trial_index),
     on_response: (data: TrialData) => record.respond(data, plugin.info.name, plugin.info.version),
   };
+}
+
+/** Returns the parameters of an interactive trial: the moves before this visit, and the functions for its actions. */
+function interaction({ trial_index }: OwnTrial, session: Session, { outbox, bar, onFailure }: Surroundings, record: TrialRecord) {
+  const moves = trial_index === session.next_trial_index ? session.moves : [];
+  const onStatus = (status: SaveStatus) => bar.showSaveStatus(status);
+  const sender = new ActionSender(session, trial_index, moves.length, () => record.attempt, outbox, onStatus);
+  return { moves, act: (action: BlackboxAction, timing: ActionTiming) => sender.send(action, timing), on_refusal: onFailure };
 }
 
 /** Returns a trial of a published plugin, after our fixation. In practice, a page with the feedback follows. */

@@ -208,6 +208,57 @@ export interface BlackboxContent {
   entry: Port;
 }
 
+/** A Black Box with hidden atoms. */
+export interface BlackboxPlayContent {
+  size: number;
+  n_atoms: number;
+  /** The most rays that the participant can fire. */
+  n_rays: number;
+  allow_marks: boolean;
+  show_solution: boolean;
+}
+
+/** What the participant sees after an action in a Black Box. Empty for a mark, and for a guess without a solution. */
+export interface BlackboxObservation {
+  outcome?: "absorbed" | "reflected" | Port;
+  /** The reason why an action against the rules had no effect. */
+  refused?: "port_used" | "no_rays_left" | "marked_already" | "not_marked";
+  atoms?: Cell[];
+  rays?: BlackboxRay[];
+}
+
+export interface BlackboxRay {
+  port: Port;
+  outcome: "absorbed" | "reflected" | Port;
+  path: Cell[];
+}
+
+export type BlackboxAction =
+  | { action: "fire"; port: Port }
+  | { action: "mark" | "unmark"; cell: Cell }
+  | { action: "guess"; cells: Cell[] };
+
+/** An action in a trial of an interactive task, and what the participant saw after it. */
+export interface Move {
+  action: BlackboxAction;
+  observation: BlackboxObservation;
+}
+
+/** When and how an action was given. */
+export interface ActionTiming {
+  /** Time from the onset of the stimulus to the action. */
+  since_onset_ms: number;
+  /** Time from the observation before to the action; from the onset for the first action. */
+  rt_ms: number;
+  input: Input | null;
+}
+
+export interface ActionReply {
+  observation: BlackboxObservation;
+  /** True if the trial is over. The response is then the number of its actions. */
+  is_over: boolean;
+}
+
 /** A trial of a published jsPsych plugin. */
 export interface JsPsychContent {
   plugin: string;
@@ -229,6 +280,7 @@ export type SessionTrial = { trial_index: number; phase: Phase; intertrial_ms: n
   | { task: "keypress"; content: KeypressContent }
   | { task: "recall"; content: RecallContent }
   | { task: "blackbox_predict"; content: BlackboxContent }
+  | { task: "blackbox_play"; content: BlackboxPlayContent }
   | { task: "jspsych"; content: JsPsychContent }
 );
 
@@ -292,7 +344,7 @@ export type Session = {
   practice_rounds: number;
   next_trial_index: number;
   /** The moves so far in the next trial, if its task is interactive; otherwise empty. */
-  moves: { action: unknown; observation: unknown }[];
+  moves: Move[];
   trials: SessionTrial[];
 } & (
   | { status: "active" | "withdrawn" }
@@ -478,9 +530,12 @@ export class ApiError extends Error {
 /** The study does not accept this participant, or accepts the participant no longer. The message says why. */
 export class NoEntry extends Error {}
 
+/** Another window has continued the trial. The message says so. */
+export class ContinuedElsewhere extends Error {}
+
 /** Returns true if a retry can succeed: after a lost connection, a time-out, or a busy or stopped server. */
 export function isTemporary(error: unknown): boolean {
-  if (error instanceof NoEntry) return false;
+  if (error instanceof NoEntry || error instanceof ContinuedElsewhere) return false;
   return !(error instanceof ApiError) || error.status === 408 || error.status === 429 || error.status >= 500;
 }
 
@@ -598,6 +653,16 @@ export const api = {
   /** Stores responses to the next trials of a session. The server stores either all or none of the responses. */
   respond: (session: string, responses: TrialResponse[]) =>
     request<{ responses: StoredResponse[] }>("POST", "/api/responses", { session, responses }),
+
+  /** Stores the next action of the next trial, and returns its observation. Idempotent. */
+  act: async (session: string, action: object): Promise<ActionReply> => {
+    try {
+      return await request<ActionReply>("POST", "/api/action", { session, action });
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 409) throw new ContinuedElsewhere(error.message);
+      throw error;
+    }
+  },
 
   complete: () => request<Completion>("POST", "/api/complete", {}),
 

@@ -23,7 +23,8 @@ export function withNote(feedback: Feedback, progress: SessionProgress): TrialFe
 }
 
 export class TrialRecord {
-  private attempt = 1;
+  /** Number of the attempt at the trial, from 1. */
+  attempt = 1;
 
   constructor(
     private trial: SessionTrial,
