@@ -24,7 +24,7 @@ from batteries.canonical_json import digest
 from batteries.errors import InputError
 from batteries.items import Item
 from batteries.stimulus.shown import shown_content
-from batteries.tasks import READING_WORDS_PER_MINUTE, task_named
+from batteries.tasks import READING_WORDS_PER_MINUTE, Score, task_named
 from batteries.tasks.interactive import InteractiveTask, Move
 from batteries.tasks.keypress import WITHHELD, Keypress
 from batteries.tasks.rating import points_of
@@ -124,16 +124,15 @@ def draw_response(person: Person, item: Item, is_check: bool, rng: np.random.Gen
 
 
 def draw_confidence(
-    question: dict[str, Any] | None, item: Item, response: JsonValue, rng: np.random.Generator
+    question: dict[str, Any] | None, score: Score | None, rng: np.random.Generator
 ) -> dict[str, JsonValue]:
-    """Draw the confidence in a response, which is higher on average if the response is right.
+    """Draw the confidence in a response, which is lower on average if the response is wrong.
 
-    Return the fields of the response; none if the study does not ask for confidence, or if the response is missing.
+    Return the fields of the response; none if the study does not ask for confidence.
     """
-    if question is None or response is None:
+    if question is None:
         return {}
     points = points_of(question["low"], question["high"], question["step"])
-    score = item.score(response)
     share = float(rng.beta(4, 2) if score is None or score.correct else rng.beta(3, 3))
     rt_ms = round(float(rng.normal(1_200, 150) + rng.exponential(500)), 1)
     return {"confidence": points[min(int(share * len(points)), len(points) - 1)], "confidence_rt_ms": max(150.0, rt_ms)}
@@ -251,20 +250,26 @@ def _take_session(
             continue
         item = items[shown_digest(trial["task"], trial["content"])]
         task = task_named(item.task)
+        response: JsonValue
         if isinstance(task, InteractiveTask):
-            response: JsonValue = _play(client, session, cookie, trial, task, person, int(rng.integers(2**63)))
+            response, rt_ms = _play(client, session, cookie, trial, task, person, int(rng.integers(2**63)))
         else:
             response = draw_response(person, item, item.item_id in checks, rng)
-        if item.task == Keypress.name:
-            rt_ms = draw_keypress_rt_ms(person, rng)
-        else:
-            rt_ms = draw_rt_ms(person, task.n_words(item.content), rng)
+            if item.task == Keypress.name:
+                rt_ms = draw_keypress_rt_ms(person, rng)
+            else:
+                rt_ms = draw_rt_ms(person, task.n_words(item.content), rng)
         timed = _within_time_limits(session, trial, response, rt_ms)
+        confidence: dict[str, JsonValue] = {}
+        if timed["response"] is not None:
+            # Games that look alike can have different keys, so only the server can score a game.
+            score = None if isinstance(task, InteractiveTask) else item.score(timed["response"])
+            confidence = draw_confidence(session["confidence"], score, rng)
         record = {
             "response_id": str(uuid.uuid4()),
             "trial_index": trial["trial_index"],
             **timed,
-            **draw_confidence(session["confidence"], item, timed["response"], rng),
+            **confidence,
             "fixation_ms": session["fixation_ms"],
             "shown_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "frames_dropped": 0,
@@ -288,8 +293,8 @@ def _play(
     task: InteractiveTask[Any],
     person: Person,
     seed: int,
-) -> int:
-    """Play a trial of an interactive task to its end. Return the number of actions, which is the response.
+) -> tuple[int, float]:
+    """Play a trial of an interactive task to its end. Return the number of actions (the response), and the time in ms.
 
     The participant sees only the observations. Each action takes as long as an average response.
     """
@@ -312,7 +317,7 @@ def _play(
         reply = client.post("/api/action", json=body, headers=cookie).raise_for_status().json()
         moves.append({"action": action, "observation": reply["observation"]})
         is_over = reply["is_over"]
-    return len(moves)
+    return len(moves), since_onset_ms
 
 
 def items_by_shown_digest(study: Study) -> dict[str, Item]:

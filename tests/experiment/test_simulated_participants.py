@@ -1,6 +1,11 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import equipoise as eq
+from analysis.data.tidy_table import read_trials
+from batteries.tasks import Score
 from experiment.simulated_participants import (
     CARELESS_SHARE,
     FASTEST_RT_MS,
@@ -15,6 +20,7 @@ from experiment.simulated_participants import (
     draw_rt_ms,
 )
 from experiment.study.definition import Study
+from tests.timed_study import CONFIDENCE, make_timed_study
 
 CAREFUL = Person(ability=1.0, careless=False, mu_ms=5_000, sigma_ms=800, tau_ms=3_000, ms_per_word=250)
 CARELESS = Person(ability=1.0, careless=True, mu_ms=600, sigma_ms=150, tau_ms=350, ms_per_word=0)
@@ -107,10 +113,26 @@ def test_fast_responses_take_half_a_second() -> None:
         assert min(draw_keypress_rt_ms(person, rng) for _ in range(5_000)) >= FASTEST_RT_MS
 
 
-def test_missing_responses_have_no_confidence(sample_study: Study) -> None:
+def test_confidence_is_drawn_only_if_the_study_asks_for_it() -> None:
     question = {"low": 1, "high": 5, "step": 1}
     rng = np.random.default_rng(1)
-    item = sample_study.test_items[0]
-    assert draw_confidence(question, item, None, rng) == {}
-    assert draw_confidence(None, item, item.key, rng) == {}
-    assert draw_confidence(question, item, item.key, rng).keys() == {"confidence", "confidence_rt_ms"}
+    assert draw_confidence(None, Score(True, 1.0), rng) == {}
+    for score in (None, Score(True, 1.0), Score(False, 0.0)):
+        assert draw_confidence(question, score, rng).keys() == {"confidence", "confidence_rt_ms"}
+
+
+def test_simulated_participants_play_games_that_look_alike_and_rate_their_confidence(tmp_path: Path) -> None:
+    boards = {"one": [[2, 3], [3, 6], [6, 2], [7, 7]], "two": [[1, 1], [1, 8], [8, 1], [8, 8]]}
+    items = [
+        {"item_id": name, "task": "blackbox_play", "factors": {"topic": "test"}, "content": {}, "key": atoms}
+        for name, atoms in boards.items()
+    ]
+    more = CONFIDENCE + "timing: {deadline_ms: 60000}\n"
+    folder = make_timed_study(tmp_path / "study", items, more)
+    eq.simulate(folder, n_participants=6, seed=1)
+    table = read_trials(folder / "data" / "equipoise.db")
+    assert len(table) == 12
+    answered = table[table["missing"].isna()]
+    assert {"one", "two"} == set(answered["item_id"])
+    assert answered["confidence"].notna().all() and (answered["rt_ms"] <= 60_000).all()
+    assert table.loc[table["missing"].notna(), "missing"].eq("deadline").all()

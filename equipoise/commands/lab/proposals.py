@@ -82,14 +82,13 @@ class Proposals:
 
     def _refuse_excluded(self, begun: OpenSession, visitor: Visitor) -> None:
         """Refuse to resume a session that the researcher has excluded, for instance because of a wrong code."""
-        for session in self._store.sessions(self._study):
-            if session["session"] == begun.session and session["excluded_reason"] is not None:
-                code = visitor.participant
-                raise InputError(
-                    f"session {visitor.session_number} of {code} is excluded ({session['excluded_reason']}). Fix: if "
-                    f"this is another person, use another code, such as {code}b; if not, run `equipoise exclude "
-                    f"{self._study.folder} --session {begun.session} --reason REASON --undo` first."
-                )
+        found, code = self._store.session_named(self._study, begun.session), visitor.participant
+        if found is not None and found.excluded_reason is not None:
+            raise InputError(
+                f"session {visitor.session_number} of {code} is excluded ({found.excluded_reason}). Fix: if this is "
+                f"another person, use another code, such as {code}b; if not, run `equipoise exclude "
+                f"{self._study.folder} --session {begun.session} --reason REASON --undo` first."
+            )
 
     def _next_number(self, participant: str) -> int:
         """Return the number of the participant's interrupted session, or else of the next session."""

@@ -187,7 +187,7 @@ def imitate_screen(hz, n_queued=0):
     def swap_and_wait(self, flipThisFrame=True):
         # A swap takes about a millisecond. Without this wait, its pixels could change before the end of a frame, and
         # the swap return after it. Then two observers would disagree about the frame.
-        if -time.perf_counter_ns() % frame_ns < LATEST_NS:
+        if int(n_queued) == 0 and -time.perf_counter_ns() % frame_ns < LATEST_NS:
             wait_until((time.perf_counter_ns() // frame_ns + 1) * frame_ns)
         swap(self, flipThisFrame)
         shown_ns[0] = (max(time.perf_counter_ns(), shown_ns[0]) // frame_ns + 1) * frame_ns

@@ -179,6 +179,7 @@ export class BlackboxPlayStimulus implements Stimulus<number> {
 
   close(): void {
     this.isOver = true;
+    this.status.textContent = "";
     this.element.classList.add("closed");
     this.board.enable(false, false);
     for (const button of [this.guessButton, this.backButton, this.submitButton]) button.hidden = true;
